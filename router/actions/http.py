@@ -1,40 +1,37 @@
 """The `http` action: one request, its answer read within bounds, its outcome classed."""
 
+import asyncio
 import contextvars
 import functools
 import io
-import os
 import random
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from router.actions.kept_response import json_of
+from router.actions.kept_response import result_of
+from router.actions.plain_http.client import PlainClient
+from router.actions.plain_http.request import AGENT, PlainRequest, place_of, request_of
+from router.actions.plain_http.response import ANSWER_MAX, HttpAnswer, TransferError, errno_words
 from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
-from router.actions.resolve import Resolve, system_lookup
+from router.actions.resolve import NameCache, Resolve, system_lookup
 from router.egress import EgressPolicy, is_metadata_name, is_written
 from router.errors import EgressRefused
 from router.kinds.http import HttpCall, of_status
 from router.kinds.kind import ActionCall
-from router.log import MASK, Redactor
-from router.model.delivery import REMOVED
+from router.log import Redactor
 from router.model.job import FailOutcome, Job, Outcome, RetryOutcome
 from router.model.retry import http_date
 
 if TYPE_CHECKING:
     import aiohttp
 
-ANSWER_MAX = 64 * 1024
-HEADERS_MAX = 16 * 1024
 LARGE_BODY = 512 * 1024
 FORBIDDEN = "the egress rules do not allow this address"
-AGENT = "webhook-rules-router"
-CREDENTIAL_WORDS = ("auth", "token", "key", "secret", "cookie", "password", "signature")
-NOT_CREDENTIALS = frozenset({"idempotency-key"})
 
-
+Ended = Callable[[Outcome | Exception], object]
 _PLAIN = re.compile(r"[!-~]+").fullmatch
 
 
@@ -58,7 +55,8 @@ _aim: contextvars.ContextVar[_Destination] = contextvars.ContextVar("aim")
 
 class HttpAction:
     """
-    Sends calls over one pool of connections.
+    Sends calls over pools of connections: plain HTTP over a client of our own, TLS and whatever
+    is unusual over aiohttp; with `plain=False` all of them, to the same effect.
 
     Every connection's address is checked as it is made. Nothing is followed (redirects), taken
     from the environment (proxies) or kept (cookies). Reasons are our own words: an exception's
@@ -74,6 +72,7 @@ class HttpAction:
         lookup: Resolve = system_lookup,
         now_s: Callable[[], float] = time.time,
         random_bits: Callable[[int], int] = random.getrandbits,
+        plain: bool = True,
     ) -> None:
         import aiohttp  # noqa: PLC0415 - 165 ms that `check` must not pay
 
@@ -82,17 +81,87 @@ class HttpAction:
         self._aiohttp, self._receiving = aiohttp, response_bounds
         self._egress = egress
         self._redactor = redactor or Redactor()
-        self._lookup = lookup
+        self._names = NameCache(lookup)
+        self._plain: PlainClient | None = None
+        self._may_be_plain = plain
         self._now_s = now_s
         self._random_bits = random_bits
         self._contexts = Contexts()
         self._session: aiohttp.ClientSession | None = None
         self._timeout = functools.cache(lambda s, c: aiohttp.ClientTimeout(total=s, connect=c))
 
+    def begin(self, call: ActionCall, job: Job, ended: Ended) -> Callable[[], None] | None:
+        """
+        Send it without a task of its own, if it is plain enough; None: only `run` can.
+
+        `ended` is told the outcome once, later; or the exception that it should never come to.
+        What is returned ends the work at once: then nobody is told.
+        """
+        if not self._may_be_plain or not isinstance(call, HttpCall):
+            return None
+        if (request := self._plain_request(call, job)) is None:
+            return None
+        if self._plain is None:
+            self._plain = PlainClient(self._egress, self._names.addresses)
+        return self._plain.send(request, functools.partial(self._found, call, ended))
+
     async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Send it once, read at most 64 KiB of the answer."""
         if not isinstance(call, HttpCall):
             return FailOutcome("not an http call")
+        ended: asyncio.Future[Outcome | Exception] = asyncio.get_running_loop().create_future()
+        if (cancel := self.begin(call, job, ended.set_result)) is None:
+            return await self._over_aiohttp(call, job)
+        try:
+            outcome = await ended
+        except asyncio.CancelledError:
+            cancel()
+            raise
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._plain is not None:
+            await self._plain.close()
+        if self._session is not None:
+            await self._session.close()
+        self._names.close()
+
+    def _plain_request(self, call: HttpCall, job: Job) -> PlainRequest | None:
+        if (place := place_of(call)) is None:
+            return None
+        try:
+            return request_of(call, place, self._headers(call, job))
+        except UnusableError:
+            return None  # `run` meets it again and says why
+
+    def _found(self, call: HttpCall, ended: Ended, found: HttpAnswer | Exception) -> None:
+        try:
+            outcome: Outcome | Exception = self._classed(call, found)
+        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
+            outcome = error
+        ended(outcome)
+
+    def _classed(self, call: HttpCall, found: HttpAnswer | Exception) -> Outcome:
+        """What an answer, or what there was instead of one, means to the call."""
+        if isinstance(found, HttpAnswer):
+            return self._answered(call, found)
+        if isinstance(found, TimeoutError):
+            return _late(call)
+        if isinstance(found, EgressRefused):
+            return FailOutcome(FORBIDDEN)
+        if isinstance(found, TransferError):
+            return RetryOutcome("network", str(found))
+        raise found
+
+    def _answered(self, call: HttpCall, answer: HttpAnswer) -> Outcome:
+        result = result_of(call, answer, self._redactor)
+        value = next((value for name, value in answer.headers if name == "retry-after"), None)
+        return of_status(call, answer.status, retry_after(value, self._now_s()), result)
+
+    async def _over_aiohttp(self, call: HttpCall, job: Job) -> Outcome:
         aim = _Destination(call.url)
         token = _aim.set(aim)
         try:
@@ -102,16 +171,11 @@ class HttpAction:
         except UnusableError as error:
             return FailOutcome(str(error))
         except TimeoutError:
-            return RetryOutcome("timeout", f"no answer within {call.timeout_s:g} s")
+            return _late(call)
         except (self._aiohttp.ClientError, OSError, ValueError) as error:
             return self._broken(error, aim)
         finally:
             _aim.reset(token)
-
-    async def close(self) -> None:
-        """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
 
     async def _answer(self, call: HttpCall, job: Job, aim: _Destination) -> Outcome:
         aim.url = url = _url(call.url)
@@ -129,9 +193,8 @@ class HttpAction:
             text, cut = await _read(response)
             if cut:
                 response.close()
-        result = self._result(call, response.status, response.headers, (text, cut))
-        after = retry_after(response.headers.get("Retry-After"), self._now_s())
-        return of_status(call, response.status, after, result)
+        headers = [(name.lower(), value) for name, value in response.headers.items()]
+        return self._answered(call, HttpAnswer(response.status, headers, text, cut))
 
     def _headers(self, call: HttpCall, job: Job) -> tuple[tuple[str, str], ...]:
         """The call's own, and those that each attempt makes anew."""
@@ -140,6 +203,8 @@ class HttpAction:
             trace, flags = call.trace
             span = self._random_bits(64) or 1  # none of zeros only
             headers = (*headers, ("traceparent", f"00-{trace}-{span:016x}-{flags}"))
+        if call.sign is None:
+            return headers
         return (*headers, *signatures(call, job.id, self._now_s()))
 
     def _opened(self) -> "aiohttp.ClientSession":
@@ -149,6 +214,7 @@ class HttpAction:
             connector = response_bounds.BoundedConnector(
                 limit=0,  # dispatch counts
                 resolver=self._lookup_for(aiohttp),
+                use_dns_cache=False,  # ours serves both clients
                 socket_factory=self._socket,
             )
             self._session = aiohttp.ClientSession(
@@ -162,7 +228,7 @@ class HttpAction:
         return self._session
 
     def _lookup_for(self, aiohttp: Any) -> Any:
-        lookup = self._lookup
+        lookup = self._names.addresses
 
         class Resolver(aiohttp.abc.AbstractResolver):  # type: ignore[misc]
             async def resolve(self, host: str, port: int = 0, family: int = 0) -> Any:
@@ -187,24 +253,10 @@ class HttpAction:
         aim.tried += 1
         return socket.socket(family, kind, proto)
 
-    def _result(
-        self, call: HttpCall, status: int, headers: Mapping[str, str], read: tuple[bytes, bool]
-    ) -> dict[str, Any]:
-        body, cut = read
-        masks = _masks(call)
-        text = self._redactor.cut_text(_masked(body.decode("utf-8", "replace"), masks), end=cut)
-        kept = self._redactor.json_value(_kept_headers(headers, masks))
-        result = {"status": status, "headers": kept, "text": text}
-        if cut:
-            result["truncated"] = True
-        elif "json" in headers.get("Content-Type", "") or text[:1] in ("{", "["):
-            result |= self._redactor.json_value(json_of(text))
-        return result
-
     def _broken(self, error: Exception, aim: _Destination) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
-        if isinstance(error, self._receiving.ExcessError):
+        if isinstance(error, self._receiving.BadAnswerError):
             return RetryOutcome("network", str(error))
         if aim.refused and not aim.tried:
             return FailOutcome(FORBIDDEN)
@@ -222,8 +274,12 @@ class HttpAction:
         ):
             if isinstance(error, kind):
                 tls = isinstance(error, aiohttp.ClientSSLError)  # whose numbers are OpenSSL's
-                return RetryOutcome("network", words if tls else words + _errno_words(error))
-        return RetryOutcome("network", "the connection broke" + _errno_words(error))
+                return RetryOutcome("network", words if tls else words + errno_words(error))
+        return RetryOutcome("network", "the connection broke" + errno_words(error))
+
+
+def _late(call: HttpCall) -> RetryOutcome:
+    return RetryOutcome("timeout", f"no answer within {call.timeout_s:g} s")
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
@@ -282,39 +338,3 @@ async def _read(response: "aiohttp.ClientResponse") -> tuple[bytes, bool]:
             return bytes(kept), False
         kept += chunk
     return bytes(kept[:ANSWER_MAX]), True
-
-
-def _kept_headers(headers: Mapping[str, str], masks: tuple[str, ...]) -> dict[str, str]:
-    kept: dict[str, str] = {}
-    room = HEADERS_MAX
-    for name, value in headers.items():
-        lowered = name.lower()
-        text = REMOVED if lowered == "set-cookie" else _masked(value, masks)
-        room -= len(lowered) + len(text)
-        if room < 0:
-            break
-        kept[lowered] = f"{kept[lowered]}, {text}" if lowered in kept else text
-    return kept
-
-
-def _masks(call: HttpCall) -> tuple[str, ...]:
-    """What a target must not be able to echo into our records: the credentials just sent."""
-    masks = []
-    for name, value in call.headers:
-        lowered = name.lower()
-        if lowered not in NOT_CREDENTIALS and any(word in lowered for word in CREDENTIAL_WORDS):
-            masks += [value, value.rpartition(" ")[2]]
-    if call.url != call.shown_url:
-        masks += [call.url, call.url.partition("://")[2].partition("/")[2]]
-    return tuple(mask for mask in masks if len(mask) >= 4)
-
-
-def _masked(text: str, masks: tuple[str, ...]) -> str:
-    for mask in masks:
-        text = text.replace(mask, MASK)
-    return text
-
-
-def _errno_words(error: Exception) -> str:
-    number = getattr(error, "errno", None)
-    return f": {os.strerror(number).lower()}" if number and number > 0 else ""

@@ -1,9 +1,84 @@
 """What actions keep of what the world answers."""
 
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from router.actions.plain_http.response import HttpAnswer
 from router.expressions.json_text import NotJson, decode_json
-from router.model.delivery import JSON
+from router.kinds.http import HttpCall
+from router.log import MASK, Redactor
+from router.model.delivery import JSON, REMOVED
 
 DEPTH_MAX = 64
+HEADERS_MAX = 16 * 1024
+CREDENTIAL_WORDS = ("auth", "token", "key", "secret", "cookie", "password", "signature")
+NOT_CREDENTIALS = frozenset({"idempotency-key"})
+
+
+def result_of(call: HttpCall, answer: HttpAnswer, redactor: Redactor) -> dict[str, Any]:
+    """
+    What is stored of an answer to an http call: what the call sent as credentials, and what the
+    redactor knows, is masked in it.
+    """
+    masks, cut = credentials(call), answer.cut
+    kept = kept_headers(answer.headers, masks)
+    text = masked(answer.body.decode("utf-8", "replace"), masks)
+    result: dict[str, Any] = {"status": answer.status, "headers": kept, "text": text}
+    known = cut or redactor.hits("\0".join([text, *kept, *kept.values()]))
+    if known:
+        result["headers"] = redactor.json_value(kept)
+        result["text"] = text = redactor.cut_text(text, end=cut)
+    if cut:
+        result["truncated"] = True
+    elif text[:1] in ("{", "[") or "json" in kept.get("content-type", ""):
+        found = json_of(text)
+        # Without an escape, every text in it stands in the whole text as it is.
+        result |= redactor.json_value(found) if known or "\\" in text else found
+    return result
+
+
+def kept_headers(headers: Iterable[tuple[str, str]], masks: tuple[str, ...]) -> dict[str, str]:
+    """The first 16 KiB of an answer's headers by their names in lower case; no cookie."""
+    kept: dict[str, str] = {}
+    room = HEADERS_MAX
+    for name, value in headers:
+        lowered = name.lower()
+        text = REMOVED if lowered == "set-cookie" else masked(value, masks)
+        room -= len(lowered) + len(text)
+        if room < 0:
+            break
+        kept[lowered] = f"{kept[lowered]}, {text}" if lowered in kept else text
+    return kept
+
+
+def credentials(call: HttpCall) -> tuple[str, ...]:
+    """What a target must not be able to echo into our records: the credentials just sent."""
+    masks = []
+    for index in _credential_headers(tuple([name for name, _ in call.headers])):
+        value = call.headers[index][1]
+        masks += [value, value.rpartition(" ")[2]]
+    if call.url != call.shown_url:
+        masks += [call.url, call.url.partition("://")[2].partition("/")[2]]
+    return tuple([mask for mask in masks if len(mask) >= 4])
+
+
+@functools.lru_cache(maxsize=1024)
+def _credential_headers(names: tuple[str, ...]) -> tuple[int, ...]:
+    """Which of these headers hold credentials."""
+    lowered = enumerate(name.lower() for name in names)
+    return tuple(
+        index
+        for index, name in lowered
+        if name not in NOT_CREDENTIALS and any(word in name for word in CREDENTIAL_WORDS)
+    )
+
+
+def masked(text: str, masks: tuple[str, ...]) -> str:
+    """The text without these."""
+    for mask in masks:
+        text = text.replace(mask, MASK)
+    return text
 
 
 def json_of(text: str) -> dict[str, JSON]:
@@ -12,7 +87,8 @@ def json_of(text: str) -> dict[str, JSON]:
         value = decode_json(text.encode())
     except (NotJson, UnicodeEncodeError):
         return {}
-    return {"json": value} if _is_shallow(value) else {}
+    few = text.count("{") + text.count("[") <= DEPTH_MAX
+    return {"json": value} if few or _is_shallow(value) else {}
 
 
 def _is_shallow(value: JSON) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable
 
 Resolve = Callable[[str], Awaitable[list[str]]]
@@ -10,6 +11,9 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 
 AT_ONCE = 32
 """Look-ups that may hang at the same time; more are refused."""
+
+KEPT_S = 10.0
+KEPT_MAX = 1024
 
 _slots = threading.BoundedSemaphore(AT_ONCE)
 
@@ -51,3 +55,53 @@ def _answered(answer: "asyncio.Future[list[str]]", found: list[str] | OSError) -
         answer.set_exception(found)
     else:
         answer.set_result(found)
+
+
+class NameCache:
+    """
+    A resolver's answers, for ten seconds: a target that closes every connection costs no look-up
+    for each. Who asks for what is being asked already waits for the same answer.
+    """
+
+    def __init__(self, lookup: Resolve) -> None:
+        self._lookup = lookup
+        self._known: dict[str, tuple[float, list[str]]] = {}
+        self._asking: dict[str, asyncio.Task[list[str]]] = {}
+
+    async def addresses(self, host: str) -> list[str]:
+        """
+        Every address of the name, another one first each time.
+
+        Raises:
+            OSError: there is none.
+        """
+        until, found = self._known.get(host, (0.0, []))
+        if time.monotonic() >= until:
+            found = await asyncio.shield(self._asked(host))
+        addresses = list(found)
+        found.append(found.pop(0))
+        return addresses
+
+    def forget(self) -> None:
+        """Ask for every name again."""
+        self._known.clear()
+
+    def close(self) -> None:
+        """Wait for no answer any more."""
+        for task in self._asking.values():
+            task.cancel()
+
+    def _asked(self, host: str) -> "asyncio.Task[list[str]]":
+        if (task := self._asking.get(host)) is None:
+            task = asyncio.get_running_loop().create_task(self._ask(host))
+            self._asking[host] = task
+            task.add_done_callback(lambda _: self._asking.pop(host, None))
+        return task
+
+    async def _ask(self, host: str) -> list[str]:
+        if not (found := await self._lookup(host)):
+            raise OSError("the name has no address")
+        if len(self._known) >= KEPT_MAX:
+            self._known.clear()
+        self._known[host] = time.monotonic() + KEPT_S, found
+        return found

@@ -14,17 +14,21 @@ from aiohttp import ClientError, StreamReader, TCPConnector
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 
-INTERIM_MAX = 16
-INTERIM_BYTES_MAX = 16 * 1024
-FRAMING_MAX = 64 * 1024
-"""Of all that is not content: heads, sizes and extensions of chunks, trailers."""
-PIECE = 4 * 1024
-"""What is parsed before it is looked at again: some 160 of the shortest answers, a millisecond."""
-SWITCHING = 101
+from router.actions.plain_http.response import (
+    ANSWER_MAX,
+    FRAMING_MAX,
+    INTERIM_BYTES_MAX,
+    INTERIM_MAX,
+    PIECE,
+    SWITCHING,
+    TOO_MANY_INTERIM,
+    TOO_MUCH_FRAMING,
+    TOO_MUCH_INTERIM,
+)
 
 
-class ExcessError(ClientError):
-    """The target sent more than an answer needs; the text says of what."""
+class BadAnswerError(ClientError):
+    """The target sent what is no answer, or more than one needs; the text says what."""
 
 
 class BoundedProtocol(ResponseHandler):
@@ -50,8 +54,11 @@ class BoundedProtocol(ResponseHandler):
                 return
             self._received += len(piece)
             super().data_received(piece)
+            if self.exception() is not None:
+                self._break_off()
+                return
             if (excess := self._excess()) is not None:
-                self._refuse(ExcessError(excess))
+                self._refuse(BadAnswerError(excess))
                 return
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
@@ -60,28 +67,37 @@ class BoundedProtocol(ResponseHandler):
         if 100 <= message.code <= 199 and message.code != SWITCHING:
             self._interim += 1
             self._interim_bytes += _length(message)
-            if self._interim > INTERIM_MAX:
-                return  # of one piece; `data_received` says so
-        elif self._answer is None:
+        elif self._answer is None and not self._too_many_interim():
             self._answer = content
-        super().feed_data(data, size)
+        if not self._too_many_interim():  # else `data_received` says so
+            super().feed_data(data, size)
+
+    def _too_many_interim(self) -> str | None:
+        if self._interim > INTERIM_MAX:
+            return TOO_MANY_INTERIM
+        return TOO_MUCH_INTERIM if self._interim_bytes > INTERIM_BYTES_MAX else None
 
     def _excess(self) -> str | None:
         """What there is too much of."""
-        if self._interim > INTERIM_MAX:
-            return f"more than {INTERIM_MAX} interim answers (1xx) came"
-        if self._interim_bytes > INTERIM_BYTES_MAX:
-            return f"more than {INTERIM_BYTES_MAX // 1024} KiB of interim answers (1xx) came"
+        if (interim := self._too_many_interim()) is not None:
+            return interim
         content = 0 if self._answer is None else self._answer.total_bytes
         if self._received - content > FRAMING_MAX and not self._reading_paused:
-            return f"the answer has more than {FRAMING_MAX // 1024} KiB of headers and chunk sizes"
+            return TOO_MUCH_FRAMING
         return None  # a paused parser holds content that it has not counted yet
 
-    def _refuse(self, error: ExcessError) -> None:
+    def _refuse(self, error: BadAnswerError) -> None:
         """The call fails with this error, wherever it is waiting."""
         self.set_exception(error)
         if self._payload is not None:
             self._payload.set_exception(error)
+        self._leave()
+
+    def _break_off(self) -> None:
+        """The parser found no answer; who reads a body already would not hear of it by itself."""
+        answer = self._answer
+        if answer is not None and not answer.is_eof() and answer.total_bytes <= ANSWER_MAX:
+            answer.set_exception(BadAnswerError("the answer is not acceptable HTTP"))
         self._leave()
 
     def _leave(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,14 +17,15 @@ from router.egress import EgressPolicy
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
-from router.model.job import ActionKind, Done, FailOutcome, Job, RetryOutcome
+from router.model.job import Done, FailOutcome, Job, RetryOutcome
 from tests.plugin_rig import a_python_call
 from tests.sim.makers import a_job, a_shell_call, an_http_call
 from tests.sink import running_sink
 
 CANARY = "s3cr3t-canary-9f2e"
-EVERY: tuple[ActionKind, ...] = tuple(KINDS)
-WAITING = tuple(name for name in EVERY if not KINDS[name].local)
+AIOHTTP = "http over aiohttp"
+EVERY = (*KINDS, AIOHTTP)
+WAITING = tuple(name for name in EVERY if name == AIOHTTP or not KINDS[name].local)
 PLUGIN = """
 def good(event, context): return 1
 def bad(event, context): raise ValueError("bad")
@@ -92,42 +93,43 @@ async def cases(tmp_path: Path) -> AsyncIterator[dict[str, Case]]:
                 log, LogCall("hi"), a_shell_call("true"), lambda _: LogCall(""), LogCall(""), lines
             ),
         }
+        made[AIOHTTP] = replace(made["http"], action=HttpAction(EgressPolicy(), plain=False))
         yield made
         for case in made.values():
             await case.action.close()
 
 
-@pytest.mark.parametrize("kind", EVERY)
-async def test_success(cases: dict[str, Case], kind: ActionKind) -> None:
-    case = cases[kind]
-    assert isinstance(await case.action.run(case.good, a_job(kind=kind)), Done)
+def _job(kind: str) -> Job:
+    return a_job(kind="http" if kind == AIOHTTP else kind)
 
 
 @pytest.mark.parametrize("kind", EVERY)
-async def test_failure_is_an_outcome_never_an_exception(
-    cases: dict[str, Case], kind: ActionKind
-) -> None:
+async def test_success(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    outcome = await case.action.run(case.bad, a_job(kind=kind))
+    assert isinstance(await case.action.run(case.good, _job(kind)), Done)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+async def test_failure_is_an_outcome_never_an_exception(cases: dict[str, Case], kind: str) -> None:
+    case = cases[kind]
+    outcome = await case.action.run(case.bad, _job(kind))
     assert isinstance(outcome, RetryOutcome | FailOutcome)
     assert outcome.reason
 
 
 @pytest.mark.parametrize("kind", WAITING)
-async def test_the_time_limit(cases: dict[str, Case], kind: ActionKind) -> None:
+async def test_the_time_limit(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
     async with asyncio.timeout(1.1):
-        outcome = await case.action.run(case.endless(0.1), a_job(kind=kind))
+        outcome = await case.action.run(case.endless(0.1), _job(kind))
     assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "timeout"
 
 
 @pytest.mark.parametrize("kind", WAITING)
-async def test_cancelling_leaves_as_a_cancellation(
-    cases: dict[str, Case], kind: ActionKind
-) -> None:
+async def test_cancelling_leaves_as_a_cancellation(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    task = asyncio.create_task(case.action.run(case.endless(60), a_job(kind=kind)))
+    task = asyncio.create_task(case.action.run(case.endless(60), _job(kind)))
     for _ in range(5):
         await asyncio.sleep(0)
     task.cancel()
@@ -136,19 +138,17 @@ async def test_cancelling_leaves_as_a_cancellation(
 
 
 @pytest.mark.parametrize("kind", WAITING)
-async def test_no_secret_in_outcomes(cases: dict[str, Case], kind: ActionKind) -> None:
+async def test_no_secret_in_outcomes(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    assert CANARY not in repr(await case.action.run(case.leaky, a_job(kind=kind)))
+    assert CANARY not in repr(await case.action.run(case.leaky, _job(kind)))
     assert CANARY not in repr(case.leaky)
 
 
 @pytest.mark.parametrize("kind", WAITING)
-async def test_a_dry_action_of_any_kind_touches_nothing(
-    cases: dict[str, Case], kind: ActionKind
-) -> None:
-    outcome = await DryAction().run(cases[kind].leaky, a_job(kind=kind))
+async def test_a_dry_action_of_any_kind_touches_nothing(cases: dict[str, Case], kind: str) -> None:
+    outcome = await DryAction().run(cases[kind].leaky, _job(kind))
     assert isinstance(outcome, Done)
-    assert outcome.result["kind"] == kind
+    assert outcome.result["kind"] == _job(kind).kind
     assert CANARY not in repr(outcome)
 
 

@@ -194,7 +194,11 @@ EGRESS = (
     defect(
         69,
         "an answer of any length is kept",
-        Edit("router/actions/http.py", "ANSWER_MAX = 64 * 1024\n", "ANSWER_MAX = 1 << 40\n"),
+        Edit(
+            "router/actions/plain_http/response.py",
+            "ANSWER_MAX = 64 * 1024\n",
+            "ANSWER_MAX = 1 << 40\n",
+        ),
         "unit/actions/test_http.py::test_an_endless_answer_is_cut_and_closed",
     ),
     defect(
@@ -362,7 +366,7 @@ TARGETS = (
         85,
         "all that lies in a socket is parsed in one turn of the loop",
         Edit(
-            "router/actions/response_bounds.py",
+            "router/actions/plain_http/response.py",
             "PIECE = 4 * 1024\n",
             "PIECE = 256 * 1024\n",
         ),

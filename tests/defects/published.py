@@ -180,19 +180,11 @@ PUBLISHED = (
     defect(
         17,
         "a name is resolved twice",
-        (
-            Edit(
-                "router/actions/http.py",
-                "                addresses = await lookup(host)\n",
-                "                for address in await lookup(host):\n"
-                "                    egress.check(address, literal=True)\n"
-                "                addresses = await lookup(host)\n",
-            ),
-            Edit(
-                "router/actions/http.py",
-                "        lookup = self._lookup\n",
-                "        lookup, egress = self._lookup, self._egress\n",
-            ),
+        Edit(
+            "router/actions/resolve.py",
+            "        if not (found := await self._lookup(host)):\n",
+            "        await self._lookup(host)\n"
+            "        if not (found := await self._lookup(host)):\n",
         ),
         "unit/actions/test_ssrf.py::test_what_was_checked_is_what_is_connected_to",
     ),

@@ -337,8 +337,8 @@ ALIKE = (
         "the end of the transaction releases it, and until then the latest of its name counts",
     ),
     Alike(
-        "actions/http.py",
-        "_errno_words",
+        "actions/plain_http/response.py",
+        "errno_words",
         'return f": {os.strerror(number).lower()}" if number and number > 0 else ""',
         "0",
         "(-1)",

@@ -150,6 +150,17 @@ GROUPS = (
             ),
             "model/addresses.py": _unit("model/test_addresses.py", "intake/test_intake_ranges.py"),
             "actions/resolve.py": _unit("actions/test_resolve.py", "actions/test_http.py"),
+            "actions/plain_http/request.py": _unit("actions/plain_http/test_request.py"),
+            "actions/plain_http/response.py": _unit(
+                "actions/plain_http/test_response.py",
+                "actions/test_response_bounds.py",
+                "actions/test_http.py",
+            ),
+            "actions/plain_http/client.py": _unit(
+                "actions/plain_http/test_client.py",
+                "actions/test_hostile_targets.py",
+                "actions/test_ssrf.py",
+            ),
             "actions/http.py": _unit(
                 "actions/test_http.py",
                 "actions/test_http_answers.py",

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from router.actions.http import ANSWER_MAX, HttpAction
+from router.actions.http import HttpAction
+from router.actions.plain_http.response import ANSWER_MAX
 from router.egress import EgressPolicy
 from router.model.job import Done, Outcome, RetryOutcome
 from tests.hostile.targets import OK, TABLE, Wire, never_reads, serving
@@ -37,9 +38,9 @@ def _descriptors() -> int:
 
 
 @pytest.mark.parametrize("name", TABLE)
-async def test_a_target_that_means_harm(name: str) -> None:
+async def test_a_target_that_means_harm(name: str, plain: bool) -> None:
     expected, script = TABLE[name]
-    action = HttpAction(EgressPolicy())
+    action = HttpAction(EgressPolicy(), plain=plain)
     began = time.monotonic()
     limit_s = LIMIT_S if expected == "timeout" else PATIENCE_S
     async with serving(script) as (url, wires):
@@ -54,8 +55,8 @@ async def test_a_target_that_means_harm(name: str) -> None:
     assert len(wires) == 1, "no second connection: a POST is not sent twice"
 
 
-async def test_no_descriptor_is_left_by_any_of_them() -> None:
-    action = HttpAction(EgressPolicy())
+async def test_no_descriptor_is_left_by_any_of_them(plain: bool) -> None:
+    action = HttpAction(EgressPolicy(), plain=plain)
     short = (
         "resets_in_the_body",
         "endless_body",
@@ -74,7 +75,7 @@ async def test_no_descriptor_is_left_by_any_of_them() -> None:
     assert counts[1] >= counts[2], counts
 
 
-async def test_a_connection_that_lied_does_not_spoil_the_next_call() -> None:
+async def test_a_connection_that_lied_does_not_spoil_the_next_call(plain: bool) -> None:
     """The rest of one answer must not become the beginning of the next."""
 
     async def smuggles(wire: Wire) -> None:
@@ -84,7 +85,7 @@ async def test_a_connection_that_lied_does_not_spoil_the_next_call() -> None:
             await wire.request()
             await wire.say(OK + b"Content-Length: 4\r\n\r\ngood")
 
-    action = HttpAction(EgressPolicy())
+    action = HttpAction(EgressPolicy(), plain=plain)
     async with serving(smuggles) as (url, _):
         first = await action.run(an_http_call(url), a_job())
         second = await action.run(an_http_call(url), a_job())
@@ -107,8 +108,8 @@ def full_backlog() -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
 
 
-async def test_a_black_hole(full_backlog: str) -> None:
-    action = HttpAction(EgressPolicy())
+async def test_a_black_hole(full_backlog: str, plain: bool) -> None:
+    action = HttpAction(EgressPolicy(), plain=plain)
     began = time.monotonic()
     call = an_http_call(full_backlog, timeout_s=30.0, connect_timeout_s=LIMIT_S)
     outcome = await action.run(call, a_job())
@@ -117,21 +118,21 @@ async def test_a_black_hole(full_backlog: str) -> None:
     assert time.monotonic() - began < PATIENCE_S
 
 
-async def test_a_target_that_speaks_no_tls() -> None:
-    async def plain(wire: Wire) -> None:
+async def test_a_target_that_speaks_no_tls(plain: bool) -> None:
+    async def speaks_plainly(wire: Wire) -> None:
         await wire.reader.read(1)
         await wire.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-    action = HttpAction(EgressPolicy())
-    async with serving(plain) as (url, _):
+    action = HttpAction(EgressPolicy(), plain=plain)
+    async with serving(speaks_plainly) as (url, _):
         call = an_http_call(url.replace("http:", "https:"), timeout_s=LIMIT_S)
         outcome = await action.run(call, a_job())
         await action.close()
     assert _class_of(outcome) == "network"
 
 
-async def test_a_handshake_that_never_ends() -> None:
-    action = HttpAction(EgressPolicy())
+async def test_a_handshake_that_never_ends(plain: bool) -> None:
+    action = HttpAction(EgressPolicy(), plain=plain)
     async with serving(never_reads) as (url, _):
         call = an_http_call(url.replace("http:", "https:"), timeout_s=LIMIT_S)
         outcome = await action.run(call, a_job())
@@ -139,7 +140,7 @@ async def test_a_handshake_that_never_ends() -> None:
     assert _class_of(outcome) == "timeout"
 
 
-async def test_a_name_that_is_never_found_and_one_that_is_not() -> None:
+async def test_a_name_that_is_never_found_and_one_that_is_not(plain: bool) -> None:
     async def hangs(_host: str) -> list[str]:
         await asyncio.Event().wait()
         return []
@@ -148,18 +149,18 @@ async def test_a_name_that_is_never_found_and_one_that_is_not() -> None:
         raise OSError("SERVFAIL")
 
     for lookup, expected in ((hangs, "timeout"), (fails, "network")):
-        action = HttpAction(EgressPolicy(), lookup=lookup)
+        action = HttpAction(EgressPolicy(), lookup=lookup, plain=plain)
         call = an_http_call("http://erp.example/", timeout_s=LIMIT_S)
         assert _class_of(await action.run(call, a_job())) == expected
         await action.close()
 
 
-async def test_an_answer_of_nothing_is_done() -> None:
+async def test_an_answer_of_nothing_is_done(plain: bool) -> None:
     async def empty(wire: Wire) -> None:
         await wire.request()
         await wire.say(b"HTTP/1.1 204 No Content\r\n\r\n")
 
-    action = HttpAction(EgressPolicy())
+    action = HttpAction(EgressPolicy(), plain=plain)
     async with serving(empty) as (url, _):
         outcome = await action.run(an_http_call(url), a_job())
         await action.close()

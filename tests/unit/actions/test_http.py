@@ -2,21 +2,14 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from multidict import CIMultiDict
 
-from router.actions.http import (
-    ANSWER_MAX,
-    HttpAction,
-    _errno_words,
-    _kept_headers,
-    _masks,
-    _resolved,
-    retry_after,
-)
+from router.actions.http import HttpAction, _resolved, retry_after
+from router.actions.kept_response import credentials, kept_headers
+from router.actions.plain_http.response import ANSWER_MAX, errno_words
 from router.config.kinds.http import METHODS
 from router.egress import EgressPolicy
 from router.kinds.log import LogCall
@@ -37,8 +30,8 @@ async def sink() -> AsyncIterator[Sink]:
 
 
 @pytest.fixture
-async def action() -> AsyncIterator[HttpAction]:
-    made = HttpAction(EgressPolicy(), now_s=lambda: NOW_S)
+async def action(plain: bool) -> AsyncIterator[HttpAction]:
+    made = HttpAction(EgressPolicy(), now_s=lambda: NOW_S, plain=plain)
     yield made
     await made.close()
 
@@ -253,11 +246,11 @@ async def test_no_reason_quotes_the_url(sink: Sink, action: HttpAction, path: st
     assert CANARY not in repr(await action.run(call, a_job()))
 
 
-async def test_no_reason_quotes_the_host() -> None:
+async def test_no_reason_quotes_the_host(plain: bool) -> None:
     async def no_such(_host: str) -> list[str]:
         raise OSError("nothing")
 
-    action = HttpAction(EgressPolicy(), lookup=no_such)
+    action = HttpAction(EgressPolicy(), lookup=no_such, plain=plain)
     outcome = await action.run(an_http_call(f"http://{CANARY}.example/"), a_job())
     assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "network"
@@ -268,47 +261,60 @@ async def test_no_reason_quotes_the_host() -> None:
 # -- egress ------------------------------------------------------------------------------------
 
 
-async def _by_name(sink: Sink, host: str, addresses: list[str], *allow: str) -> Outcome:
-    async def lookup(_host: str) -> list[str]:
-        return addresses
+ByName = Callable[..., Awaitable[Outcome]]
 
-    action = HttpAction(EgressPolicy(allow), lookup=lookup)
-    port = sink.url.rpartition(":")[2]
-    try:
-        return await action.run(an_http_call(f"http://{host}:{port}/status/200"), a_job())
-    finally:
-        await action.close()
+
+@pytest.fixture
+def by_name(sink: Sink, plain: bool) -> ByName:
+    """What comes of a call to a host whose name has these addresses."""
+
+    async def called(host: str, addresses: list[str], *allow: str) -> Outcome:
+        async def lookup(_host: str) -> list[str]:
+            return addresses
+
+        action = HttpAction(EgressPolicy(allow), lookup=lookup, plain=plain)
+        port = sink.url.rpartition(":")[2]
+        try:
+            return await action.run(an_http_call(f"http://{host}:{port}/status/200"), a_job())
+        finally:
+            await action.close()
+
+    return called
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.1", "::1"], ["::ffff:127.0.0.1"]])
-async def test_a_name_may_not_lead_inside(sink: Sink, addresses: list[str]) -> None:
-    outcome = await _by_name(sink, "inside.example", addresses)
+async def test_a_name_may_not_lead_inside(
+    by_name: ByName, sink: Sink, addresses: list[str]
+) -> None:
+    outcome = await by_name("inside.example", addresses)
     assert isinstance(outcome, FailOutcome)
     assert "egress" in outcome.reason
     assert sink.seen == []
 
 
-async def test_an_allowed_range_may_be_named(sink: Sink) -> None:
-    outcome = await _by_name(sink, "inside.example", ["127.0.0.1"], "127.0.0.0/8")
+async def test_an_allowed_range_may_be_named(by_name: ByName) -> None:
+    outcome = await by_name("inside.example", ["127.0.0.1"], "127.0.0.0/8")
     assert isinstance(outcome, Done)
 
 
-async def test_localhost_is_loopback_as_written(sink: Sink) -> None:
-    assert isinstance(await _by_name(sink, "localhost", ["127.0.0.1"]), Done)
-    assert isinstance(await _by_name(sink, "api.localhost", ["127.0.0.1"]), Done)
-    assert isinstance(await _by_name(sink, "localhost", ["10.0.0.1"]), FailOutcome)
+async def test_localhost_is_loopback_as_written(by_name: ByName) -> None:
+    assert isinstance(await by_name("localhost", ["127.0.0.1"]), Done)
+    assert isinstance(await by_name("api.localhost", ["127.0.0.1"]), Done)
+    assert isinstance(await by_name("localhost", ["10.0.0.1"]), FailOutcome)
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "①②⑦.⓪.⓪.①"])
-async def test_odd_spellings_of_loopback_are_refused(sink: Sink, host: str) -> None:
-    outcome = await _by_name(sink, host, ["127.0.0.1"])
+async def test_odd_spellings_of_loopback_are_refused(
+    by_name: ByName, sink: Sink, host: str
+) -> None:
+    outcome = await by_name(host, ["127.0.0.1"])
     assert isinstance(outcome, FailOutcome)
     assert sink.seen == []
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
-async def test_metadata_is_refused_as_written(sink: Sink, host: str) -> None:
-    assert isinstance(await _by_name(sink, host, []), FailOutcome)
+async def test_metadata_is_refused_as_written(by_name: ByName, host: str) -> None:
+    assert isinstance(await by_name(host, []), FailOutcome)
 
 
 @pytest.mark.parametrize(
@@ -338,16 +344,14 @@ async def test_the_systems_resolver(sink: Sink, action: HttpAction) -> None:
 def test_headers_of_an_answer_are_kept_up_to_16_kib() -> None:
     """Names and values count; what does not fit any more is left out, and all behind it."""
     full = {"X-Full": "v" * (16 * 1024 - len("x-full"))}
-    assert _kept_headers(full, ()) == {"x-full": full["X-Full"]}
-    assert _kept_headers({"X-Fulls": full["X-Full"], "A": ""}, ()) == {}
-    assert _kept_headers({"A": "1", **full, "B": "2"}, ()) == {"a": "1"}
+    assert kept_headers(full.items(), ()) == {"x-full": full["X-Full"]}
+    assert kept_headers([("X-Fulls", full["X-Full"]), ("A", "")], ()) == {}
+    assert kept_headers([("A", "1"), *full.items(), ("B", "2")], ()) == {"a": "1"}
 
 
 def test_headers_of_one_name_are_one_line_and_cookies_are_none() -> None:
-    headers: CIMultiDict[str] = CIMultiDict()
-    for name, value in (("Via", "a"), ("VIA", "b"), ("Set-Cookie", "s=1"), ("X-Echo", "se-cret")):
-        headers.add(name, value)
-    kept = _kept_headers(headers, ("se-cret",))
+    headers = (("Via", "a"), ("VIA", "b"), ("Set-Cookie", "s=1"), ("X-Echo", "se-cret"))
+    kept = kept_headers(headers, ("se-cret",))
     assert kept == {"via": "a, b", "set-cookie": REMOVED, "x-echo": "***"}
 
 
@@ -388,18 +392,18 @@ async def test_64_kib_of_an_answer_are_kept(sink: Sink, action: HttpAction) -> N
 def test_what_a_header_of_this_name_holds_is_masked(name: str) -> None:
     """With and without the word that stands before it; nothing so short that it is everywhere."""
     call = an_http_call(headers=((name, "Scheme its-value"), ("Accept", "text/html")))
-    assert _masks(call) == ("Scheme its-value", "its-value")
-    assert _masks(an_http_call(headers=((name, "abcd"),))) == ("abcd", "abcd")
-    assert _masks(an_http_call(headers=((name, "abc"),))) == ()
+    assert credentials(call) == ("Scheme its-value", "its-value")
+    assert credentials(an_http_call(headers=((name, "abcd"),))) == ("abcd", "abcd")
+    assert credentials(an_http_call(headers=((name, "abc"),))) == ()
 
 
 def test_an_idempotency_key_is_no_credential() -> None:
-    assert _masks(an_http_call(headers=(("Idempotency-Key", "job_1234"),))) == ()
+    assert credentials(an_http_call(headers=(("Idempotency-Key", "job_1234"),))) == ()
 
 
 def test_an_address_with_a_secret_is_masked_whole_and_without_its_host() -> None:
     call = an_http_call("https://h.example/a/s3cr3t?x=1", shown_url="https://h.example/a/***")
-    assert _masks(call)[-2:] == ("https://h.example/a/s3cr3t?x=1", "a/s3cr3t?x=1")
+    assert credentials(call)[-2:] == ("https://h.example/a/s3cr3t?x=1", "a/s3cr3t?x=1")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
@@ -418,5 +422,5 @@ async def test_a_call_without_a_body_has_no_body(
 def test_only_an_error_number_of_the_system_has_words(number: int | None) -> None:
     error = OSError()
     error.errno = number
-    assert _errno_words(error) == (": connection refused" if number == 111 else "")
-    assert _errno_words(ValueError()) == ""
+    assert errno_words(error) == (": connection refused" if number == 111 else "")
+    assert errno_words(ValueError()) == ""

@@ -15,15 +15,9 @@ import pytest
 from aiohttp.client_reqrep import ConnectionKey
 from yarl import URL
 
-from router.actions.http import (
-    ANSWER_MAX,
-    FORBIDDEN,
-    LARGE_BODY,
-    HttpAction,
-    _body,
-    _Destination,
-    _LargeBody,
-)
+from router.actions.http import FORBIDDEN, LARGE_BODY, HttpAction, _body, _Destination, _LargeBody
+from router.actions.kept_response import result_of
+from router.actions.plain_http.response import ANSWER_MAX, HttpAnswer
 from router.egress import EgressPolicy
 from router.kinds.http import HttpCall
 from router.log import Redactor
@@ -34,8 +28,8 @@ KEY = ConnectionKey("erp.example", 443, True, True, None, None, None)
 
 
 @pytest.fixture
-async def action() -> AsyncIterator[HttpAction]:
-    made = HttpAction(EgressPolicy())
+async def action(plain: bool) -> AsyncIterator[HttpAction]:
+    made = HttpAction(EgressPolicy(), plain=plain)
     yield made
     await made.close()
 
@@ -61,7 +55,8 @@ async def answering(*pieces: bytes, headers: str = "") -> AsyncIterator[str]:
 def _result(
     call: HttpCall, status: int, headers: dict[str, str], body: bytes, cut: bool
 ) -> dict[str, Any]:
-    return HttpAction(EgressPolicy())._result(call, status, headers, (body, cut))
+    pairs = [(name.lower(), value) for name, value in headers.items()]
+    return result_of(call, HttpAnswer(status, pairs, body, cut), Redactor())
 
 
 async def _called(action: HttpAction, url: str) -> dict[str, Any]:
@@ -212,14 +207,14 @@ def test_only_a_call_whose_every_address_was_refused_is_forbidden(
     "answers", [["127.0.0.77", "10.0.0.1"], ["10.0.0.1", "127.0.0.77"], ["127.0.0.77"]]
 )
 async def test_one_allowed_address_where_nobody_is_keeps_the_call_alive(
-    answers: list[str],
+    answers: list[str], plain: bool
 ) -> None:
     """Somebody may be there when it is called again; a refusal alone is final."""
 
     async def lookup(_host: str) -> list[str]:
         return answers
 
-    action = HttpAction(EgressPolicy(["127.0.0.77/32"]), lookup=lookup)
+    action = HttpAction(EgressPolicy(["127.0.0.77/32"]), lookup=lookup, plain=plain)
     with socket.socket() as taken:
         taken.bind(("127.0.0.77", 0))  # and does not listen
         url = f"http://erp.example:{taken.getsockname()[1]}/"
@@ -281,11 +276,11 @@ CANARY = "canary/with+odd=letters-9f2e"
 
 
 @pytest.fixture
-async def knowing() -> AsyncIterator[HttpAction]:
+async def knowing(plain: bool) -> AsyncIterator[HttpAction]:
     """An action of a router that knows the canary from elsewhere."""
     redactor = Redactor(8, encoded=True)
     redactor.register([CANARY])
-    made = HttpAction(EgressPolicy(), redactor=redactor)
+    made = HttpAction(EgressPolicy(), redactor=redactor, plain=plain)
     yield made
     await made.close()
 

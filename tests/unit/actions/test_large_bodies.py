@@ -12,8 +12,8 @@ from tests.sink import running_sink
 MIB = 1024 * 1024
 
 
-async def test_a_large_body_is_not_copied_for_a_target_that_hangs() -> None:
-    action = HttpAction(EgressPolicy())
+async def test_a_large_body_is_not_copied_for_a_target_that_hangs(plain: bool) -> None:
+    action = HttpAction(EgressPolicy(), plain=plain)
     body = b"x" * (16 * MIB)
     taken, done = asyncio.Event(), asyncio.Event()
 
@@ -39,8 +39,8 @@ async def test_a_large_body_is_not_copied_for_a_target_that_hangs() -> None:
     assert held < 4 * MIB
 
 
-async def test_it_arrives_as_it_is() -> None:
-    action = HttpAction(EgressPolicy())
+async def test_it_arrives_as_it_is(plain: bool) -> None:
+    action = HttpAction(EgressPolicy(), plain=plain)
     body = bytes(range(256)) * (LARGE_BODY // 128)
     async with running_sink() as sink:
         outcome = await action.run(an_http_call(f"{sink.url}/status/200", body=body), a_job())

@@ -42,8 +42,8 @@ def api() -> Iterator[ApiServer]:
 
 
 @pytest.fixture
-async def action() -> AsyncIterator[HttpAction]:
-    action = HttpAction(EgressPolicy())
+async def action(plain: bool) -> AsyncIterator[HttpAction]:
+    action = HttpAction(EgressPolicy(), plain=plain)
     yield action
     await action.close()
 

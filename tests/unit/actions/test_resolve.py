@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from router.actions import resolve
-from router.actions.resolve import AT_ONCE, system_lookup
+from router.actions.resolve import AT_ONCE, KEPT_MAX, NameCache, system_lookup
+from tests.waiting import until
 
 HANGS_S = 5.0
 
@@ -87,3 +88,79 @@ def test_an_answer_after_the_loop_was_closed_is_nobody_s() -> None:
     assert resolve._slots.acquire(blocking=False)
     resolve._ask("127.0.0.1", loop, answer)
     assert not answer.done()
+
+
+# -- what is kept of the answers -----------------------------------------------------------------
+
+
+async def test_a_name_is_asked_for_once_and_its_addresses_take_turns() -> None:
+    asked = []
+
+    async def lookup(host: str) -> list[str]:
+        asked.append(host)
+        return ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+
+    names = NameCache(lookup)
+    firsts = [(await names.addresses("erp.example"))[0] for _ in range(4)]
+    assert firsts == ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.1"]
+    assert sorted(await names.addresses("erp.example")) == ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+    assert asked == ["erp.example"]
+    names.forget()
+    await names.addresses("erp.example")
+    assert asked == ["erp.example"] * 2
+
+
+async def test_who_asks_at_once_gets_the_same_answer_whoever_gives_up() -> None:
+    asked, answer = [], asyncio.Event()
+
+    async def lookup(host: str) -> list[str]:
+        asked.append(host)
+        await answer.wait()
+        return ["192.0.2.1"]
+
+    names = NameCache(lookup)
+    one, other = (asyncio.ensure_future(names.addresses("erp.example")) for _ in range(2))
+    await until(lambda: asked)
+    one.cancel()
+    answer.set()
+    assert await other == ["192.0.2.1"]
+    assert asked == ["erp.example"]
+
+
+@pytest.mark.parametrize("nothing", [[], None])
+async def test_a_name_without_an_address_is_asked_for_again(nothing: list[str] | None) -> None:
+    answers = [nothing, ["192.0.2.1"]]
+
+    async def lookup(_host: str) -> list[str]:
+        if (found := answers.pop(0)) is None:
+            raise OSError("SERVFAIL")
+        return found
+
+    names = NameCache(lookup)
+    with pytest.raises(OSError, match=r".+"):
+        await names.addresses("erp.example")
+    assert await names.addresses("erp.example") == ["192.0.2.1"]
+
+
+async def test_only_so_many_names_are_kept() -> None:
+    async def lookup(_host: str) -> list[str]:
+        return ["192.0.2.1"]
+
+    names = NameCache(lookup)
+    for number in range(KEPT_MAX + 1):
+        await names.addresses(f"erp{number}.example")
+    assert len(names._known) == 1
+
+
+async def test_a_closed_cache_leaves_no_question_open() -> None:
+    async def hangs(_host: str) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    names = NameCache(hangs)
+    waiting = asyncio.ensure_future(names.addresses("erp.example"))
+    await until(lambda: names._asking)
+    names.close()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert names._asking == {}

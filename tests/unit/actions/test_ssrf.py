@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from router.actions.http import FORBIDDEN, HttpAction
+from router.actions.resolve import system_lookup
 from router.egress import EgressPolicy, is_metadata_name
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.sim.makers import a_job, an_http_call
@@ -70,17 +71,18 @@ assert len(set(FORMS)) >= 60
 
 
 class Canary:
-    """What must stay untouched, and what may be called."""
+    """What must stay untouched, and what may be called, by which client."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain: bool) -> None:
+        self.plain = plain
         self.port = 0
         self.touched = 0
         self.allowed = 0
 
 
 @pytest.fixture
-async def canary() -> AsyncIterator[Canary]:
-    found = Canary()
+async def canary(plain: bool) -> AsyncIterator[Canary]:
+    found = Canary(plain)
 
     async def touched(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         here = writer.get_extra_info("sockname")[0]
@@ -110,13 +112,12 @@ async def _call(
         return pending.pop(0)
 
     policy = EgressPolicy(allow)
-    action = HttpAction(policy, lookup=lookup) if answers else HttpAction(policy)
+    action = HttpAction(policy, lookup=lookup if answers else system_lookup, plain=canary.plain)
     outcomes = []
     for _ in answers or [[]]:
         call = an_http_call(url.replace("PORT", str(canary.port)), timeout_s=2.0)
         outcomes.append(await action.run(call, a_job()))
-        if action._session is not None and action._session.connector is not None:
-            action._session.connector.clear_dns_cache()  # type: ignore[attr-defined]
+        action._names.forget()
     await action.close()
     return outcomes
 
@@ -194,7 +195,7 @@ async def test_what_was_checked_is_what_is_connected_to(canary: Canary) -> None:
         asked += 1
         return [NEIGHBOUR] if asked == 1 else ["127.0.0.1"]
 
-    action = HttpAction(EgressPolicy([f"{NEIGHBOUR}/32"]), lookup=lookup)
+    action = HttpAction(EgressPolicy([f"{NEIGHBOUR}/32"]), lookup=lookup, plain=canary.plain)
     outcome = await action.run(an_http_call(f"http://erp.example:{canary.port}/"), a_job())
     await action.close()
     assert isinstance(outcome, Done)
