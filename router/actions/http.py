@@ -256,7 +256,7 @@ class HttpAction:
     def _broken(self, error: Exception, aim: _Destination) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
-        if isinstance(error, self._receiving.BadAnswerError):
+        if isinstance(error, self._receiving.NoAnswerError):
             return RetryOutcome("network", str(error))
         if aim.refused and not aim.tried:
             return FailOutcome(FORBIDDEN)

@@ -27,7 +27,7 @@ from router.actions.plain_http.response import (
 )
 
 
-class BadAnswerError(ClientError):
+class NoAnswerError(ClientError):
     """The target sent what is no answer, or more than one needs; the text says what."""
 
 
@@ -58,7 +58,7 @@ class BoundedProtocol(ResponseHandler):
                 self._break_off()
                 return
             if (excess := self._excess()) is not None:
-                self._refuse(BadAnswerError(excess))
+                self._refuse(NoAnswerError(excess))
                 return
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
@@ -86,7 +86,7 @@ class BoundedProtocol(ResponseHandler):
             return TOO_MUCH_FRAMING
         return None  # a paused parser holds content that it has not counted yet
 
-    def _refuse(self, error: BadAnswerError) -> None:
+    def _refuse(self, error: NoAnswerError) -> None:
         """The call fails with this error, wherever it is waiting."""
         self.set_exception(error)
         if self._payload is not None:
@@ -97,7 +97,7 @@ class BoundedProtocol(ResponseHandler):
         """The parser found no answer; who reads a body already would not hear of it by itself."""
         answer = self._answer
         if answer is not None and not answer.is_eof() and answer.total_bytes <= ANSWER_MAX:
-            answer.set_exception(BadAnswerError("the answer is not acceptable HTTP"))
+            answer.set_exception(NoAnswerError("the answer is not acceptable HTTP"))
         self._leave()
 
     def _leave(self) -> None:

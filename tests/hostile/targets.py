@@ -17,6 +17,7 @@ HINT_LINE = b"HTTP/1.1 103 Early Hints\r\n"
 HINT = HINT_LINE + b"\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 BOMB = gzip.compress(b"\0" * 50_000_000)
+CODED_BOMB = zlib.compress(b"\0" * 10_000_000)  # here: the loop that is watched must not make it
 
 
 class Wire:
@@ -226,9 +227,8 @@ async def a_gzip_bomb(wire: Wire) -> None:
 @target("done")
 async def a_bomb_by_transfer_coding(wire: Wire) -> None:
     await wire.request()
-    data = zlib.compress(b"\0" * 10_000_000)
     await wire.say(OK + b"Transfer-Encoding: deflate, chunked\r\n\r\n")
-    await wire.say(b"%x\r\n" % len(data) + data + b"\r\n0\r\n\r\n")
+    await wire.say(b"%x\r\n" % len(CODED_BOMB) + CODED_BOMB + b"\r\n0\r\n\r\n")
 
 
 answers("done", "bad_gzip", OK + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope")

@@ -34,7 +34,7 @@ class Exchange:
         self.request, self.deadline = request, deadline
         self._ended: Ended | None = ended
         self.connecting: asyncio.Task[None] | None = None
-        self.connection: Connection | None = None
+        self.connection: ClientConnection | None = None
 
     def end(self, found: HttpAnswer | Exception) -> None:
         """Tell what came of it."""
@@ -53,7 +53,7 @@ class Exchange:
             self.connecting.cancel()
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One connection, with at most one exchange at a time."""
 
     def __init__(self, client: "PlainClient", origin: Origin) -> None:
@@ -177,9 +177,9 @@ class PlainClient:
         self.loop = asyncio.get_running_loop()
         self._egress, self._addresses = egress, addresses
         self._idle_s, self._idle_max = idle_s, idle_max
-        self._open: set[Connection] = set()
+        self._open: set[ClientConnection] = set()
         self._connecting: dict[asyncio.Task[None], Exchange] = {}
-        self._idle: dict[Origin, list[Connection]] = {}
+        self._idle: dict[Origin, list[ClientConnection]] = {}
         self._kept = 0
         self._sweep: asyncio.TimerHandle | None = None
         self._closed: asyncio.Future[None] | None = None
@@ -224,7 +224,7 @@ class PlainClient:
         self._connecting[task] = exchange
         task.add_done_callback(self._connecting.pop)
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: ClientConnection) -> None:
         """An answer was whole: the connection may serve again."""
         if self._kept >= self._idle_max:
             connection.drop()
@@ -235,14 +235,14 @@ class PlainClient:
         if self._sweep is None:
             self._sweep = self.loop.call_later(self._idle_s, self._close_idle)
 
-    def lost(self, connection: Connection) -> None:
+    def lost(self, connection: ClientConnection) -> None:
         """It is closed."""
         self._open.discard(connection)
         self._forget(connection)
         if self._closed is not None and not self._open and not self._closed.done():
             self._closed.set_result(None)
 
-    def _forget(self, connection: Connection) -> None:
+    def _forget(self, connection: ClientConnection) -> None:
         idle = self._idle.get(connection.origin, [])
         if connection in idle:
             idle.remove(connection)
@@ -280,7 +280,7 @@ class PlainClient:
             return
         exchange.end(found)
 
-    async def _connected(self, origin: Origin, left_s: float) -> Connection:
+    async def _connected(self, origin: Origin, left_s: float) -> ClientConnection:
         """
         A connection to the first address that takes it; of several, each has its share of the
         time.
@@ -306,7 +306,7 @@ class PlainClient:
         except OSError as error:
             raise TransferError("the name was not found" + errno_words(error)) from None
 
-    async def _dialled(self, origin: Origin, address: str) -> Connection:
+    async def _dialled(self, origin: Origin, address: str) -> ClientConnection:
         """The address that is checked is the one that is connected to: nothing lies between."""
         self._egress.check(address, literal=is_written(address, origin.host, (origin.host,)))
         flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV  # nothing is looked up
@@ -316,7 +316,7 @@ class PlainClient:
         try:
             raw.setblocking(False)
             await self.loop.sock_connect(raw, place)
-            connection = Connection(self, origin)
+            connection = ClientConnection(self, origin)
             await self.loop.create_connection(lambda: connection, sock=raw)
         except BaseException:
             raw.close()
