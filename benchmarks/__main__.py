@@ -25,6 +25,7 @@ from benchmarks import (
     neighbour,
     page,
     picture,
+    pressure,
     profiling,
     rates,
     rows,
@@ -65,7 +66,12 @@ These fill stores with a million rows or the machine's memory, need other progra
 something on purpose.
 """
 ALL = {**SHORT, **HEAVY}
-NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {"profile": profiling.profile}
+NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {
+    "profile": profiling.profile,
+    "listeners": pressure.listeners,
+    "flood": pressure.flood,
+    "onset": pressure.onset,
+}
 """These run by name alone: what they tell is for who works on the router, and is not recorded."""
 KNOWN = {**ALL, **NAMED}
 WRITTEN = (page.COMMITTED, page.PICTURE, page.PAGE)

@@ -158,17 +158,24 @@ class Crowd:
 
 @dataclass
 class Outcome:
+    """`wrong`: of the `problems`, those that no busy machine explains."""
+
     peak: Load
     flood: Load
     calm: Load
     memory_mib: float
-    problems: list[str]
+    wrong: list[str]
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def goodput(self) -> float:
+        """What was taken in time of the flood, to the peak."""
+        return self.flood.rate / max(self.peak.rate, 0.001)
 
     def __str__(self) -> str:
-        part = 100 * self.flood.rate / max(self.peak.rate, 0.001)
         return (
             f"peak: {self.peak}\nflood: {self.flood}\nafter: {self.calm}\n"
-            f"goodput {part:.0f} % of the peak; {self.memory_mib:.0f} MiB at most; "
+            f"goodput {100 * self.goodput:.0f} % of the peak; {self.memory_mib:.0f} MiB at most; "
             f"{len(self.problems)} problems"
         )
 
@@ -197,20 +204,29 @@ def run(folder: Path, seconds: float) -> Outcome:
         calm = phase("open", rig.listen, 4, peak.rate / 4, max(2.0, seconds / 3))
         outcome = Outcome(peak, flood, calm, highest(router), [])
         if router.stop() != 0:
-            outcome.problems.append("the router did not end well")
-    outcome.problems += judged(outcome, rig)
+            outcome.wrong.append("the router did not end well")
+    outcome.wrong += contradictions(outcome, rig)
+    outcome.problems += outcome.wrong + late(outcome)
     return outcome
 
 
-def judged(outcome: Outcome, rig: Rig) -> list[str]:
+def late(outcome: Outcome) -> list[str]:
+    """What did not come in time."""
     found = []
     peak, flood, calm = outcome.peak, outcome.flood, outcome.calm
-    if flood.rate < GOODPUT * peak.rate:
+    if outcome.goodput < GOODPUT:
         found.append(f"goodput {flood.rate:.0f}/s, peak {peak.rate:.0f}/s")
     if share(flood.refused, 0.95) > REFUSED_S:  # the first wave is taken for a burst, and waits
         found.append(f"refusals took {share(flood.refused, 0.95):.1f} s")
     if calm.refused or share(calm.good, 0.99) * 1000 > CALM_MS:
         found.append(f"after the flood: {calm}")
+    return found
+
+
+def contradictions(outcome: Outcome, rig: Rig) -> list[str]:
+    """Answers that must not be, and what the ledger says of them."""
+    found = []
+    peak, flood, calm = outcome.peak, outcome.flood, outcome.calm
     others = {*peak.others, *flood.others, *calm.others}
     if others or flood.unanswered:
         found.append(f"neither 200 nor 503: {sorted(others)[:5]}, {flood.unanswered} unanswered")
