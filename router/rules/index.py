@@ -21,6 +21,9 @@ from router.rules.specs import CompiledRule, Condition
 
 Scope = Mapping[str, Any]
 Judge = Callable[[Scope], bool | Failed]
+_SEARCH_COST = 60
+_PIECE_COST = 256
+"""What beginning a search, and looking a piece up, cost: as if so many characters were searched."""
 UNREADABLE = frozenset({"def", "secret", "results"})  # lazy, or not there when matching
 
 
@@ -68,6 +71,10 @@ class Parts:
 
     def __init__(self, field: "_FieldRules") -> None:
         self._parts = {text: tuple(found) for text, found in field.parts.items()}
+        self._width = min(map(len, self._parts), default=0)
+        self._beginnings: dict[str, list[str]] = {}
+        for text in self._parts:
+            self._beginnings.setdefault(text[: self._width], []).append(text)
         self._suffixes = Prefixes({text[::-1]: found for text, found in field.suffixes.items()})
         self.filed = tuple(field.seekers)
         self._text_seekers = tuple(field.text_seekers)
@@ -75,13 +82,22 @@ class Parts:
     def of(self, value: Any) -> list[tuple[Candidate, ...]]:
         """Those whose text this value ends with or holds; and those that err with such a value."""
         if isinstance(value, str):
-            found = [rules for text, rules in self._parts.items() if text in value]
+            found = [self._parts[text] for text in self._sought(value) if text in value]
             return [*found, *self._suffixes.of(value[::-1])] if self._suffixes.filed else found
         if isinstance(value, list):
             texts = {one for one in value if isinstance(one, str)}
             found = [self._parts[text] for text in self._parts.keys() & texts]
             return [*found, self._text_seekers] if self._text_seekers else found
         return [self.filed]
+
+    def _sought(self, value: str) -> Iterable[str]:
+        """The parts that a text may hold: all, or of very many those whose beginning it has."""
+        size, width, beginnings = len(value), self._width, self._beginnings
+        if len(self._parts) * (size + _SEARCH_COST) < _PIECE_COST * size:
+            return self._parts
+        pieces = (value[at : at + width] for at in range(size - width + 1))
+        seen = {piece for piece in pieces if piece in beginnings}
+        return [text for piece in seen for text in beginnings[piece]]
 
 
 class _FieldRules:

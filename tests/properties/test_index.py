@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.rules.index import Index, Prefixes, candidates_of, judge_of
+from router.rules.specs import CompiledRule
 from tests.builders import a_rule
 
 FIELDS = st.sampled_from(["payload.a", "payload.b", "payload.a.c", "event", "payload.gone"])
@@ -93,3 +94,19 @@ def test_what_is_sought_errs_with_an_index_as_without(
         judge = judge_of(rule)
         assert judge is not None
         assert indexed.get(rule.id, False) == judge(scope), rule.match[0].source
+
+
+TEXTS = [a + b + c for a in ("", *"xyz") for b in "xyz" for c in ("", *"xyzxy"[:3])]
+MANY = [a_rule(f"r{n}", f"contains(payload.a, '{text}')") for n, text in enumerate(TEXTS * 3)]
+
+
+@given(st.integers(1, len(MANY)), st.integers(0, 2), st.text("wxyz", max_size=40))
+def test_many_parts_are_found_as_by_trying_each(count: int, shortest: int, text: str) -> None:
+    """Whether each is sought in the text, or the text's pieces are looked up."""
+    rules: list[CompiledRule] = [rule for rule in MANY[:count] if len(_part(rule)) > shortest]
+    found = Index(candidates_of(rules)).candidates({"payload": {"a": text}})
+    assert [c.rule.id for c in found] == [rule.id for rule in rules if _part(rule) in text]
+
+
+def _part(rule: CompiledRule) -> str:
+    return rule.match[0].source.split("'")[1]
