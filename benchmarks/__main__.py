@@ -1,9 +1,10 @@
 """
-`python -m benchmarks [NAME...] [--all] [--seconds S] [--rounds N] [--json FILE] [--svg FILE]`
+`python -m benchmarks [NAME...] [--all] [--seconds S] [--rounds N] [--baseline REF] [--json FILE]`
 
 Measures on loopback, prints a table, writes JSON and a picture. Without a name the short ones run;
 by name or with --all also the heavy ones. `--record` runs all and writes what is committed: the
-figures, the picture and the page. `--compare FILE` says what is worse than in an earlier run.
+figures, the picture and the page. `--compare FILE` says what is worse than in an earlier run,
+`--baseline REF` measures an older commit beside this one, in turns.
 """
 
 import argparse
@@ -11,9 +12,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from benchmarks import (
+    baseline,
     beside,
     comparing,
     dispatching,
@@ -100,6 +104,7 @@ def arguments() -> argparse.Namespace:
     add("--all", action="store_true", help="everything, the heavy ones too")
     add("--record", action="store_true", help="everything, and write what is committed")
     add("--show", type=Path, metavar="FILE", help="measure nothing: take an earlier run's JSON")
+    add("--baseline", metavar="REF", help="measure this older commit too, in turns with this one")
     add("--seconds", type=int, default=3, help="each load lasts (3)")
     add("--rounds", type=int, default=3, help="interleaved rounds (3)")
     add("--json", type=Path, metavar="FILE", help="write the figures here as well")
@@ -118,8 +123,11 @@ def arguments() -> argparse.Namespace:
         parser.error("wrk, the load generator, is not on the PATH")
     if options.record and options.names:
         parser.error("--record takes no names: what is committed is one whole run")
+    if options.baseline and (options.record or options.show or options.compare):
+        parser.error("--baseline goes with names, --all, --seconds, --rounds, --json and --svg")
     whole = options.all or options.record
-    options.names = list(ALL) if whole else options.names or list(SHORT)
+    usual = SHORT if options.baseline is None else baseline.NAMES
+    options.names = list(ALL) if whole else options.names or list(usual)
     if options.compare is not None and "machine" not in options.names:
         options.names.insert(0, "machine")  # the yardstick
     return options
@@ -130,7 +138,7 @@ def run(options: argparse.Namespace) -> Figures:
     facts = machine.facts()
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(Path(name), options.seconds, options.rounds)
-        measured = measure(bench, options.names)
+        measured = measure(bench, options.names, options.baseline)
     print("", facts, *bench.notes, sep="\n")
     return Figures(
         machine=facts,
@@ -142,11 +150,16 @@ def run(options: argparse.Namespace) -> Figures:
     )
 
 
-def measure(bench: Bench, names: list[str]) -> dict[str, tuple[Row, ...]]:
-    print(table.head(), flush=True)
-    found = {}
-    for name in names:
-        found[name] = tuple(told(KNOWN[name](bench)))
+def measure(bench: Bench, names: list[str], older: str | None) -> dict[str, tuple[Row, ...]]:
+    """Each by its name; beside an older commit if there is one."""
+    with ExitStack() as stack:
+        measures = {name: partial(KNOWN[name], bench) for name in names}
+        if older is not None:
+            checkout = stack.enter_context(baseline.checked_out(older, bench.folder / "older"))
+            sides = baseline.Sides(bench, checkout)
+            measures = {name: partial(sides.rows, KNOWN[name]) for name in names}
+        print(table.head(), flush=True)
+        found = {name: tuple(told(measured())) for name, measured in measures.items()}
     print("", table.cost_table(row for rows in found.values() for row in rows), sep="\n")
     return found
 
@@ -183,5 +196,5 @@ def compared(before: Figures, found: Figures, options: argparse.Namespace) -> in
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (figures.NoFigures, WrongFigures, PeerFailed) as error:
+    except (figures.NoFigures, WrongFigures, PeerFailed, baseline.NoBaseline) as error:
         sys.exit(f"python -m benchmarks: {error}")

@@ -26,13 +26,37 @@ class WrongFigures(Exception):
     """The ledger contradicts what the load generator counted: no figure is worth showing."""
 
 
+SEED = """
+import json, sys
+from pathlib import Path
+from benchmarks import seed
+name, store, *arguments = json.loads(sys.argv[1])
+getattr(seed, name)(Path(store), *arguments)
+"""
+SEED_JOBS = """
+import asyncio, json, sys
+from pathlib import Path
+from types import SimpleNamespace
+from benchmarks import backlog
+store, count, kind, target = json.loads(sys.argv[1])
+rig = SimpleNamespace(store=Path(store))
+asyncio.run(backlog.seed(rig, count, kind=kind, target=target))
+"""
+"""Each checkout fills its own stores, by its own code."""
+
+
 @dataclass
 class Bench:
-    """Where a run keeps its files, and how long and how often it measures."""
+    """
+    Where a run keeps its files, how long and how often it measures, and which checkout: `code` is
+    where its `router/` and `benchmarks/` lie, `python` is its environment's.
+    """
 
     folder: Path
     seconds: int = 5
     rounds: int = 3
+    code: Path = ROOT
+    python: str = sys.executable
     numbers: int = 0
     notes: list[str] = field(default_factory=list)
     histograms: list[Histogram] = field(default_factory=list)
@@ -42,8 +66,32 @@ class Bench:
         self.numbers += 1
         return self.numbers
 
-    def rig(self, name: str, rules: str, server: str = "") -> Rig:
-        return Rig(self.folder / name, rules, pushes.ENVIRON, server)
+    @property
+    def ours(self) -> bool:
+        """Whether this checkout is measured, not an older one."""
+        return self.code == ROOT
+
+    def rig(
+        self, name: str, rules: str, server: str = "", environ: dict[str, str] | None = None
+    ) -> Rig:
+        secrets = pushes.ENVIRON if environ is None else environ
+        return Rig(self.folder / name, rules, secrets, server, code=self.code, python=self.python)
+
+    def seed(self, name: str, rig: Rig, *arguments: object) -> None:
+        """Fill its store by this function of `benchmarks.seed`."""
+        self._run(SEED, name, str(rig.store), *arguments)
+
+    def seed_jobs(self, rig: Rig, count: int, kind: str = "http", target: str = "sink") -> None:
+        """Deliveries in its store, each with one job that waits."""
+        self._run(SEED_JOBS, str(rig.store), count, kind, target)
+
+    def _run(self, program: str, *arguments: object) -> None:
+        command = [self.python, "-c", program, json.dumps(arguments)]
+        done = subprocess.run(
+            command, cwd=self.code, capture_output=True, text=True, check=False, timeout=600
+        )
+        if done.returncode:
+            raise WrongFigures(f"the store could not be filled: {done.stderr[-2000:]}")
 
 
 def answered(loads: list[Load]) -> int:

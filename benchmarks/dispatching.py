@@ -4,7 +4,6 @@ Jobs that wait in the ledger, run as fast as they go: HTTP calls, processes, plu
 Timed from the first attempt's start to the last one's end, each attempt recorded.
 """
 
-import asyncio
 import os
 import time
 
@@ -71,7 +70,7 @@ def worked_off(bench: Bench, rig: Rig, count: int, kind: ActionKind = "http") ->
     """Jobs a second of so many that wait when the router starts, and what one costs it."""
     start = started(bench, rig)
     target = "sink" if kind == "http" else f"main/{kind}"
-    asyncio.run(backlog.seed(rig, count, kind=kind, target=target))
+    bench.seed_jobs(rig, count, kind, target)
     with rig.router() as router:
         bench.notes.append(agree(rig, router, count))
         taken = used(router).since(start)
@@ -90,7 +89,7 @@ def with_calls(bench: Bench, rig: Rig, cost: Cost) -> Cost:
     if bench.seconds < SHORT_S:
         bench.notes.append(f"{rig.folder.name}: a short run counts no system calls of jobs")
         return cost
-    asyncio.run(backlog.seed(rig, TRACED))
+    bench.seed_jobs(rig, TRACED)
     backlog.put_off(rig)
     with rig.router() as router, traced(router, rig.folder / "calls.txt") as calls:
         backlog.none_yet(rig)

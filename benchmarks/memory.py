@@ -53,7 +53,7 @@ def idle(bench: Bench) -> list[Row]:
     rig = bench.rig("memory-idle", pushes.rules(20))
     with rig.router() as router:
         time.sleep(CALM_S)
-        return [at_most("memory, idle", held(router, "VmRSS"), "MiB", 100)]
+        return [at_most("memory, idle", held(router, "VmRSS"), "MiB", 75)]
 
 
 def backlog_rig(bench: Bench, port: int) -> Rig:
@@ -66,7 +66,7 @@ def backlog_rig(bench: Bench, port: int) -> Rig:
     rules = target + pushes.rules(1, action="http: {target: sink, path: /in}")
     rig = bench.rig("million-jobs", rules, server="  grace: 1s\n")
     if not rig.store.exists():
-        seed.jobs(rig.store)
+        bench.seed("jobs", rig)
     return rig
 
 
@@ -112,7 +112,7 @@ def waiting(bench: Bench) -> list[Row]:
     held_on_disk = sum(one.stat().st_size for one in rig.folder.glob("router.db*"))
     each = round(held_on_disk / (seed.MILLION + before + 400))
     return [
-        at_most("memory, 1,000,000 jobs waiting, peak", most, "MiB", 250),
+        at_most("memory, 1,000,000 jobs waiting, peak", most, "MiB", 130),
         Row("disk of a small delivery and its waiting job", each, "bytes/job"),
     ]
 
@@ -166,7 +166,7 @@ def large(bench: Bench) -> list[Row]:
         found, _ = flooded(bench, rig, router, LARGEST, AT_ONCE, AT_ONCE)
         most = held(router, "VmHWM")
     return [
-        at_most("memory, 50 bodies of 25 MiB at once, peak", most, "MiB", 400),
+        at_most("memory, 50 bodies of 25 MiB at once, peak", most, "MiB", 330),
         Row("of these 50, taken at once", found["ok"], "deliveries"),
     ]
 
@@ -178,6 +178,6 @@ def blocked(bench: Bench) -> list[Row]:
         count = max(8, min(60, 10 * bench.seconds))
         _, taken = flooded(bench, rig, router, MIDDLING, count, 4)
     return [
-        at_most("/livez beside 5 MiB bodies, worst", max(taken) * 1000, "ms", 100),
+        at_most("/livez beside 5 MiB bodies, worst", max(taken) * 1000, "ms", 50),
         Row("/livez beside 5 MiB bodies, p99", percentile(taken, 0.99) * 1000, "ms"),
     ]

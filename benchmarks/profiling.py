@@ -5,10 +5,8 @@ Totals are the threads' own clocks while nobody watches; rounds in which one of 
 say which share of it each stage has. By name only: its figures are for who works on the router.
 """
 
-import asyncio
 import json
 import socket
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,8 +55,8 @@ class Round(NamedTuple):
 
 def profile(bench: Bench) -> Iterator[Row]:
     """Deliveries as in `throughput`, then jobs as in `dispatch`."""
-    yield from rows("accept", "us/delivery", rounds(bench, accept))
-    yield from rows("dispatch", "us/job", rounds(bench, dispatch))
+    yield from rows(bench, "accept", "us/delivery", rounds(bench, accept))
+    yield from rows(bench, "dispatch", "us/job", rounds(bench, dispatch))
 
 
 def rounds(bench: Bench, one: Callable[[Bench, str], Round]) -> dict[str, list[Round]]:
@@ -93,7 +91,7 @@ def dispatch(bench: Bench, what: str) -> Round:
         rules = target + pushes.rules(1, action="http: {target: sink, path: /in}")
         rig = bench.rig(f"dispatch-{what}-{bench.number()}", rules)
         count = backlog.jobs(bench.seconds)
-        asyncio.run(backlog.seed(rig, count))
+        bench.seed_jobs(rig, count)
         backlog.put_off(rig)
         with watched(rig, what) as (router, ask):
             settle(CALM_S)  # what is left of its start is no job's
@@ -108,7 +106,7 @@ def watched(rig: Rig, what: str) -> Iterator[tuple[RouterProcess, Callable[[], T
     """A router of which this is watched, and how to ask it."""
     place = rig.folder / "watched"
     router = rig.router()
-    router.tracer = (sys.executable, str(ROOT / "benchmarks" / "sampled.py"), str(place), what)
+    router.tracer = (rig.python, str(ROOT / "benchmarks" / "sampled.py"), str(place), what)
     with router:
         yield router, lambda: asked(place)
 
@@ -122,7 +120,7 @@ def asked(place: Path) -> Told:
     return Told(found["clocks"], stacks)
 
 
-def rows(name: str, unit: str, found: dict[str, list[Round]]) -> list[Row]:
+def rows(bench: Bench, name: str, unit: str, found: dict[str, list[Round]]) -> list[Row]:
     """For each thread its total and its stages, the dearest first; then the other threads."""
     plain = found["clocks"]
     every = {thread for one in plain for thread in one.told.clocks}
@@ -136,7 +134,7 @@ def rows(name: str, unit: str, found: dict[str, list[Round]]) -> list[Row]:
         made.append(Row(f"{name}, {label}, in all", total * 1e6, unit))
         count = sum(one.count for one in found[label])
         spent = together(thread, found[label])
-        for stage, taken in stages.table(spent, listed, str(ROOT), total * count).rows():
+        for stage, taken in stages.table(spent, listed, str(bench.code), total * count).rows():
             made.append(Row(f"{name}, {label}: {stage}", taken / count * 1e6, unit))
     rest = max(totals, key=lambda thread: totals[thread])
     told = f"{name}, other threads, most of it {rest}"

@@ -86,8 +86,8 @@ def full_rig(bench: Bench, port: int) -> Rig:
     target = f"targets: {{sink: {{url: 'http://127.0.0.1:{port}', timeout: 5m}}}}\n"
     rules = target + pushes.rules(20, action="http: {target: sink, path: /in}")
     rig = bench.rig("stress", rules, server="  grace: 1s\n")
-    seed.jobs(rig.store, OLD + seed.MILLION)
-    seed.end(rig.store, OLD)
+    bench.seed("jobs", rig, OLD + seed.MILLION)
+    bench.seed("end", rig, OLD)
     return rig
 
 

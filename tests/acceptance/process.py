@@ -57,7 +57,8 @@ class RouterProcess:
     One run of the router.
 
     `environ` is added to what a bare process needs; `tracer` is a command that runs the router.
-    What it prints goes to `log`, or to the descriptor `out`. `code` is where `router/` lies.
+    What it prints goes to `log`, or to the descriptor `out`. `code` is where `router/` lies, and
+    `python` runs it.
     """
 
     rules: Path
@@ -69,6 +70,7 @@ class RouterProcess:
     out: int | None = None
     process: subprocess.Popen[bytes] | None = None
     code: Path = ROOT
+    python: str = sys.executable
 
     def __enter__(self) -> Self:
         return self.start()
@@ -95,7 +97,7 @@ class RouterProcess:
 
     def launch(self) -> Self:
         """Start it and do not wait."""
-        serve = [sys.executable, "-m", "router", "serve", str(self.rules), *self.arguments]
+        serve = [self.python, "-m", "router", "serve", str(self.rules), *self.arguments]
         command = [*self.tracer, *serve]
         plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
         with self.log.open("ab") as log:
@@ -181,6 +183,7 @@ class Rig:
     A folder with a rules file, a store and made-up secrets.
 
     `rules` is YAML from `endpoints:` on; what stands above it (server, secrets) is written here.
+    `code` and `python` as a `RouterProcess` has them.
     """
 
     folder: Path
@@ -189,6 +192,8 @@ class Rig:
     server: str = ""
     listen: int = 0
     admin: int = 0
+    code: Path = ROOT
+    python: str = sys.executable
 
     def __post_init__(self) -> None:
         if not self.listen:
@@ -221,4 +226,12 @@ class Rig:
         fresh.replace(self.path)
 
     def router(self, *arguments: str) -> RouterProcess:
-        return RouterProcess(self.path, self.listen, self.admin, self.environ, arguments)
+        return RouterProcess(
+            self.path,
+            self.listen,
+            self.admin,
+            self.environ,
+            arguments,
+            code=self.code,
+            python=self.python,
+        )

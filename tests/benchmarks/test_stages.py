@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import profiling, sampled, stages
+from benchmarks.bench import Bench
 from benchmarks.profiling import Round, Told
 from benchmarks.stages import OTHER, Spent, stage_of_stack
 from tests.acceptance.process import ROOT, Rig
@@ -84,7 +85,8 @@ def test_totals_are_of_rounds_in_which_nobody_watched() -> None:
         label: [Round(Told(twice, {thread: {"uvicorn/a.py:f": Spent(0.004, 0)}}), 10)]
         for thread, (label, _) in profiling.THREADS.items()
     }
-    rows = list(profiling.rows("accept", "us/delivery", {"clocks": [plain], **watched}))
+    told = {"clocks": [plain], **watched}
+    rows = list(profiling.rows(Bench(ROOT), "accept", "us/delivery", told))
     found = {row.name: row.figure for row in rows}
     assert found["accept, loop, in all"] == pytest.approx(200)
     assert found["accept, loop: request, parse and head checks"] == pytest.approx(200)
