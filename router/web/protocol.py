@@ -260,12 +260,11 @@ class WireProtocol(HttpToolsProtocol):
     # -- pieces of requests --------------------------------------------------------------------
 
     def _more_head(self, began_earlier: bool) -> None:
-        if not began_earlier:
-            return
-        self._head.late_bytes += self._chunk_bytes
-        limits = self._wire.limits
-        if self._head.late_bytes > limits.header_bytes + limits.uri_bytes:
-            self._refuse(431, "headers_too_large")
+        if began_earlier:
+            self._head.late_bytes += self._chunk_bytes
+            limits = self._wire.limits
+            if self._head.late_bytes > limits.header_bytes + limits.uri_bytes:
+                self._refuse(431, "headers_too_large")
 
     def _more_body(self) -> None:
         cycle = self.cycle
@@ -358,7 +357,9 @@ class WireProtocol(HttpToolsProtocol):
 
     def answer_small(self, post: SmallPost, answer: bytes, *, close: bool) -> None:
         """Send the whole answer to a small POST whose sender is still here."""
-        post.response_started = post.response_complete = True
+        self._active = None
+        if self.cycle is post:  # else another waits behind it
+            self.cycle = None
         self.transport.write(answer)
         if close:
             (self.linger if post.in_pieces else self.transport.close)()
@@ -429,13 +430,11 @@ class WireProtocol(HttpToolsProtocol):
         self._abandon(active)
         path = self.url.partition(b"?")[0] if self._at.served else b""
         self._wire.refused(path, word, status, self.peer)
-        if self.transport.is_closing():
-            return
         if started:
             self.transport.close()
-            return
-        self.transport.write(closing_answer(status, word))
-        self.linger()
+        elif not self.transport.is_closing():
+            self.transport.write(closing_answer(status, word))
+            self.linger()
 
     @staticmethod
     def _abandon(cycle: RequestResponseCycle | SmallPost | None) -> None:

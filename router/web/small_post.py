@@ -41,13 +41,13 @@ class Connection(Protocol):
 
 class SmallPost:
     """
-    One request. While it is unanswered it stands where uvicorn's `RequestResponseCycle` stands for
+    One request. Until it is answered it stands where uvicorn's `RequestResponseCycle` stands for
     others: what is set here first is what the connection's phases depend on.
     """
 
     more_body = True
-    response_started = False
-    response_complete = False
+    response_started = response_complete = False
+    """Its answer is one write, after which the connection knows it no more."""
     keep_alive = True
     disconnected = False
     """Nobody waits for the answer any more: the sender has gone, or was refused meanwhile."""

@@ -1,6 +1,8 @@
 """Small POSTs that come together go through the intake together; each gets its own answer."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -242,6 +244,47 @@ async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
         assert (await client.response()).status == 200
         assert [request.body for request in server.intake.accepted] == [b"abcd"]
         assert (server.intake.groups, server.budget.used) == ([], 0)
+
+
+async def test_who_hangs_up_while_it_is_committed_has_delivered(server: Server) -> None:
+    server.intake.gate = asyncio.Event()
+    client = await server.connect()
+    await client.send(post())
+    await server.intake.entered.wait()
+    link = client.writer.get_extra_info("socket")
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+    await client.close()
+    await until(lambda: server.listener.connections == 0)
+    server.intake.gate.set()
+    await server.intake.finished.wait()
+    await until(lambda: server.budget.used == 0)
+    assert (len(server.intake.accepted), server.intake.refusals) == (1, [])
+
+
+async def test_an_idle_connection_holds_no_request(server: Server) -> None:
+    client = await server.connect()
+    await client.send(post(b"x" * SMALL_BYTES))
+    assert (await client.response()).status == 200
+    (connection,) = server.listener._server.server_state.connections
+    assert connection.cycle is None
+    assert not [one for one in vars(connection).values() if isinstance(one, SmallPost)]
+
+
+async def test_stopping_waits_for_every_group_that_is_to_come() -> None:
+    """More than one group has room for, and none of them accepted yet."""
+    async with serving() as server:
+        server.intake.gate = asyncio.Event()
+        clients = [await server.connect() for _ in range(GROUP_MAX + 3)]
+        for client in clients:
+            await client.send(post())
+        connections = server.listener._server.server_state.connections
+        await until(lambda: len([c for c in connections if c.cycle]) == len(clients))
+        stopping = asyncio.create_task(server.listener.stop(30))
+        await until(lambda: not server.listener._server.started)
+        server.intake.gate.set()
+        answers = [await client.response() for client in clients]
+        assert {(answer.status, answer.closed) for answer in answers} == {(200, True)}
+        await stopping
 
 
 async def test_half_a_body_gives_its_memory_back(server: Server) -> None:

@@ -15,6 +15,7 @@ from router.web.connections import Wire
 from router.web.server import Listener
 from router.web.tls import Certificate
 from tests.certificates import write_certificate
+from tests.unit.web.wire_client import post, serving
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -66,6 +67,21 @@ async def test_requests_are_answered_over_http_1_1(listener: Listener, tmp_path:
     assert answer.endswith(b"https")
     assert isinstance(link, ssl.SSLObject)
     assert link.selected_alpn_protocol() == "http/1.1"
+
+
+async def test_deliveries_are_taken_by_either_way(
+    certificate: Certificate, tmp_path: Path, short: bool
+) -> None:
+    async with serving(short=short, tls=certificate.context) as server:
+        reader, writer = await asyncio.open_connection(
+            *server.listener.bound, ssl=trusting(tmp_path), server_hostname="hooks.example.com"
+        )
+        for _ in range(2):
+            writer.write(post(b"{}"))
+            assert (await reader.readuntil(b"}")).endswith(b'{"status":"accepted"}')
+        writer.close()
+        assert server.intake.groups == ([1, 1] if short else [])
+        assert [request.peer for request in server.intake.accepted] == ["127.0.0.1"] * 2
 
 
 async def test_nothing_older_than_tls_1_2_is_spoken(certificate: Certificate) -> None:

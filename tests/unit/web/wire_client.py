@@ -1,6 +1,7 @@
 """A real listener on a free port with a made-up intake, and a client that sends raw bytes."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -163,6 +164,7 @@ async def serving(
     linger_s: float = 1.0,
     listen: str = "127.0.0.1:0",
     short: bool = True,
+    tls: ssl.SSLContext | None = None,
     **limits: Any,
 ) -> AsyncIterator[Server]:
     """A listener with these limits, stopped at the end."""
@@ -173,7 +175,7 @@ async def serving(
     app = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
     group = app.group if short else None
     wire = Wire(given, peers=peers, refused=app.refused_on_wire, linger_s=linger_s, group=group)
-    listener = Listener(app.serve, listen, wire)
+    listener = Listener(app.serve, listen, wire, tls)
     await listener.start()
     server = Server(intake, listener, wire, budget, [])
     try:
