@@ -18,6 +18,7 @@ text {{ font: {FONT}px system-ui, sans-serif; fill: #1f2328; }}
 .bar {{ fill: #0969da; }}
 .short {{ fill: #bc4c00; }}
 .class {{ fill: #8250df; }}
+.peer {{ fill: #818b98; }}
 .goal {{ stroke: #1f2328; stroke-width: 2; }}
 .rule {{ stroke: #d1d9e0; }}
 @media (prefers-color-scheme: dark) {{
@@ -27,6 +28,7 @@ text {{ font: {FONT}px system-ui, sans-serif; fill: #1f2328; }}
   .bar {{ fill: #4493f8; }}
   .short {{ fill: #db6d28; }}
   .class {{ fill: #ab7df8; }}
+  .peer {{ fill: #656c76; }}
   .goal {{ stroke: #f0f6fc; }}
   .rule {{ stroke: #3d444d; }}
 }}

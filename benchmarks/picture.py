@@ -13,8 +13,11 @@ LINE = 22
 BAR = 13
 TOP = 34
 GROUP_GAP = 16
-NAME_END = 300
+NAME_END = 340
 BARS_END = 720
+RATES_END = 640
+RATIO = "ratio to "
+BESIDE = "Ours in blue; behind each of the others how many times as many we took in the same run."
 CHART = 74
 CHART_GAP = 22
 LEFT = 150
@@ -38,6 +41,12 @@ def draw(found: Figures) -> str:
         for rows in groups.values():
             marks += bars(rows, y)
             y += LINE * len(rows) + GROUP_GAP
+    for rows in (kept for every in found.rows.values() if (kept := rates(every))):
+        y += GROUP_GAP
+        marks += [text(MARGIN, y, "Deliveries a second, one after another in one run", "title")]
+        marks += [text(MARGIN, y + 18, BESIDE, "small")]
+        marks += rate_bars(rows, y + 18 + GROUP_GAP)
+        y += 18 + GROUP_GAP + LINE * len(rows) + GROUP_GAP
     if found.histograms:
         y += GROUP_GAP
         marks += [text(MARGIN, y, "Time to the answer at fixed rates", "title")]
@@ -49,6 +58,19 @@ def draw(found: Figures) -> str:
 
 def ratios(rows: tuple[Row, ...]) -> list[Row]:
     return [row for row in rows if row.unit == "x" and row.figure is not None]
+
+
+def rates(rows: tuple[Row, ...]) -> list[tuple[Row, Row | None]]:
+    """What each program took, ours first, and our ratio to it; empty if there is no other."""
+    known = [row for row in rows if row.unit == "deliveries/s" and row.figure is not None]
+    others = [(row, ratio_to(row, rows)) for row in known if not row.ours]
+    return [(known[0], None), *others] if others and known[0].ours else []
+
+
+def ratio_to(other: Row, rows: tuple[Row, ...]) -> Row | None:
+    """The ratio that names this program, the whole name or its beginning."""
+    told = {row.name.removeprefix(RATIO): row for row in ratios(rows) if RATIO in row.name}
+    return next((row for name, row in told.items() if other.name.startswith(name)), None)
 
 
 # -- bars ----------------------------------------------------------------------------------------
@@ -72,6 +94,20 @@ def bar(row: Row, y: float, scale: float) -> Iterator[str]:
         goal = NAME_END + row.aim * scale
         yield line(goal, y - 3, goal, y + BAR + 3, "goal")
     yield text(WIDTH - MARGIN, y + BAR - 2, f"{shown(figure)} ×", anchor="end")
+
+
+def rate_bars(rows: list[tuple[Row, Row | None]], top: float) -> Iterator[str]:
+    """A bar for each program's rate; behind it, our ratio to it."""
+    scale = (RATES_END - NAME_END) / max(row.figure or 0 for row, _ in rows)
+    for number, (row, ratio) in enumerate(rows):
+        y = top + LINE * number
+        figure = row.figure or 0
+        yield text(NAME_END - 8, y + BAR - 2, row.name, anchor="end")
+        yield box(NAME_END, y, figure * scale, BAR, "bar" if row.ours else "peer")
+        told = f"{shown(figure)}/s"
+        if ratio is not None and ratio.figure is not None:
+            told += f", ours {shown(ratio.figure)} ×"
+        yield text(WIDTH - MARGIN, y + BAR - 2, told, anchor="end")
 
 
 # -- histograms ----------------------------------------------------------------------------------

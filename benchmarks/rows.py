@@ -4,7 +4,10 @@ The router at full load beside bare servers, and one delivery at a time on an id
 Each takes a `Bench` and returns rows; ratios are of interleaved rounds.
 """
 
-from contextlib import ExitStack
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from statistics import median
 
 from benchmarks import peers, pushes
@@ -17,6 +20,8 @@ from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess, free_ports
 
 TRACED_S = 1
+CROWDED = "one core busy"
+SPIN = "while True: pass"
 NAMES = {
     "router": "durable accept and run",
     "echo": "bare Litestar echo",
@@ -47,12 +52,48 @@ def throughput(bench: Bench) -> list[Row]:
         bench.notes.append(agree(rig, router, warm + count, slack=unread))
         taken = used(router).since(before)
         count = ledger.counts(rig.store).deliveries - warm
+        crowded = beside_a_busy_process(bench, rig, router, places)
         cost = taken.each(count, calls_each(bench, rig, router))
-    return [*plain_rows(loads, cost), *costs(rig, cost), *ratio_rows(loads)]
+    return [
+        *plain_rows(loads, cost),
+        *costs(rig, cost),
+        *ratio_rows(loads),
+        *crowded_rows(crowded),
+    ]
 
 
-def in_turn(bench: Bench, places: dict[str, tuple[int, str]], what: str) -> dict[str, list[Load]]:
-    """Load each server's port and path with signed pushes, round by round, on an idle machine."""
+def beside_a_busy_process(
+    bench: Bench, rig: Rig, router: RouterProcess, places: dict[str, tuple[int, str]]
+) -> dict[str, list[Load]]:
+    """The same loads while another process wants a core, without the one that is slow anyway."""
+    before = ledger.counts(rig.store).deliveries
+    kept = {name: place for name, place in places.items() if name != "hook waiting"}
+    loads = in_turn(bench, kept, CROWDED, busy=True)
+    unread = CONNECTIONS * bench.rounds  # wrk hangs up on these at the end of each round
+    count = before + answered(loads["router"])
+    bench.notes.append(f"{CROWDED}: {agree(rig, router, count, slack=unread)}")
+    return loads
+
+
+def crowded_rows(loads: dict[str, list[Load]]) -> list[Row]:
+    """Without goals: how the system shares its cores is not ours to say."""
+    rate = round(median(one.rate for one in loads["router"]))
+    ratios = (
+        Row(f"ratio to {NAMES[other]}, {CROWDED}", ratio(loads["router"], loads[other]), "x")
+        for other in GOALS
+        if other in loads
+    )
+    return [Row(f"durable accept and run, {CROWDED}", rate, "deliveries/s"), *ratios]
+
+
+def in_turn(
+    bench: Bench, places: dict[str, tuple[int, str]], what: str, *, busy: bool = False
+) -> dict[str, list[Load]]:
+    """
+    Load each server's port and path with signed pushes, round by round, on an idle machine.
+
+    `busy`: beside a process that wants a core all the time.
+    """
     loads: dict[str, list[Load]] = {name: [] for name in places}
     for _ in range(bench.rounds):
         for name, (port, path) in places.items():
@@ -60,11 +101,20 @@ def in_turn(bench: Bench, places: dict[str, tuple[int, str]], what: str) -> dict
             number = bench.number()
             if not settle(4.0 * bench.seconds):
                 bench.notes.append(f"{what}: the machine was busy before a round of {name}")
-            found = load(
-                port, request, number=number, seconds=bench.seconds, connections=CONNECTIONS
-            )
-            loads[name].append(found)
+            plan = {"number": number, "seconds": bench.seconds, "connections": CONNECTIONS}
+            with spinning() if busy else nullcontext():
+                loads[name].append(load(port, request, **plan))
     return loads
+
+
+@contextmanager
+def spinning() -> Iterator[None]:
+    """A process that wants a core until the block ends."""
+    with subprocess.Popen([sys.executable, "-c", SPIN]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def warmed(bench: Bench, rig: Rig, router: RouterProcess) -> int:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from benchmarks.figures import EDGES_MS, Figures, Histogram, classes
+from benchmarks.figures import EDGES_MS, Figures, Histogram, Row, classes
 from benchmarks.picture import draw, place
 from tests.benchmarks.values import a_run, a_whole_run
 
@@ -48,6 +48,29 @@ def test_every_ratio_has_its_bar_and_names_are_escaped() -> None:
     found = drawn(a_whole_run())
     assert {"ratio to echo", "ratio to <hook> & co", "0.200 ×", "2.50 ×"} <= set(words(found))
     assert "Node-RED" not in words(found)
+
+
+def beside_others() -> Figures:
+    hook = Row("<hook> & co", 2_400, "deliveries/s", ours=False)
+    found = a_whole_run()
+    return msgspec.structs.replace(found, rows={"load": (*found.rows["load"], hook)})
+
+
+def test_behind_each_other_program_stands_our_ratio() -> None:
+    told = words(drawn(beside_others()))
+    assert "2,400/s, ours 2.50 ×" in told
+    assert "6,000/s" in told
+
+
+def test_rates_of_programs_are_drawn_to_one_scale() -> None:
+    found = drawn(beside_others())
+    (other,) = boxes(found, "peer")
+    ours = boxes(found, "bar")[-1]
+    assert other["width"] == pytest.approx(ours["width"] * 2_400 / 6_000, rel=0.01)
+
+
+def test_without_others_no_rates_are_drawn() -> None:
+    assert boxes(drawn(a_whole_run()), "peer") == []
 
 
 def test_bars_are_as_long_as_their_ratios() -> None:
