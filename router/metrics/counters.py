@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from router.metrics.registry import MetricFactory
-from router.metrics.samples import Bound, Evaluations
+from router.metrics.samples import Evaluations
 
 ACK_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 COMMIT_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 2.5)
@@ -55,10 +55,8 @@ class Metrics:
         )
         self.refusals = self._refused.by_second
         """Requests that an endpoint refused so far, by reason."""
-        self._ack = Bound(
-            made.histogram(
-                "router_ack_seconds", "Last body byte to answer", ACK_BUCKETS, "provider"
-            )
+        self._ack = made.histogram(
+            "router_ack_seconds", "Last body byte to answer", ACK_BUCKETS, "provider"
         )
         self._late = made.counter(
             "router_ack_late",
@@ -170,7 +168,7 @@ class Metrics:
 
     def acked(self, provider: str, seconds: float, within: float | None = None) -> None:
         """One 2xx, so long after the last body byte; the sender waits for it `within` seconds."""
-        self._ack(provider).observe(seconds)
+        self._ack.observe(seconds, provider)
         if within is not None and seconds > within:
             self._late.add(provider)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from router.metrics.samples import Count, Sample, Samples
+from router.metrics.samples import Count, Histogram, Sample, Samples
 
 READ_NOW = "_total"
 """How the name of a counter ends whose values are read when somebody looks."""
@@ -17,12 +17,15 @@ class MetricFactory:
         from prometheus_client.core import (  # noqa: PLC0415
             CounterMetricFamily,
             GaugeMetricFamily,
+            HistogramMetricFamily,
         )
+        from prometheus_client.utils import floatToGoString  # noqa: PLC0415
 
         self._registry: Any = prom.CollectorRegistry()
         self._text = prom.generate_latest
-        self._gauge, self._histogram = prom.Gauge, prom.Histogram
+        self._gauge, self._bound = prom.Gauge, floatToGoString
         self._counts, self._stands = CounterMetricFamily, GaugeMetricFamily
+        self._spread = HistogramMetricFamily
 
     def counter(self, name: str, about: str, *labels: str) -> Count:
         """A counter of our own."""
@@ -50,9 +53,20 @@ class MetricFactory:
         """A gauge that is set."""
         return self._gauge(name, about, labels, registry=self._registry)
 
-    def histogram(self, name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Any:
-        """A histogram."""
-        return self._histogram(name, about, labels, registry=self._registry, buckets=buckets)
+    def histogram(
+        self, name: str, about: str, buckets: tuple[float, ...], *labels: str
+    ) -> Histogram:
+        """A histogram of our own."""
+        made = Histogram(
+            lambda: self._spread(name, about, labels=labels),
+            labels,
+            buckets,
+            map(self._bound, buckets),
+        )
+        if not labels:
+            made.begin()
+        self._registry.register(made)
+        return made
 
     def text(self) -> bytes:
         """All families as they stand, in the Prometheus text format."""

@@ -1,6 +1,9 @@
 """Numbers that move with every delivery: plain dicts, turned into samples when somebody looks."""
 
+import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 ASKED_KEPT = 1_000
@@ -110,16 +113,60 @@ class Evaluations:
             rules[name] = rules.get(name, 0) + times
 
 
-class Bound:
-    """A family's children by label values: binding takes a lock and a tuple of texts each time."""
+class BucketCounts:
+    """Values of one set of labels: how many in each bucket (the last: above all), and their sum."""
 
-    __slots__ = ("_children", "_family")
+    __slots__ = ("counts", "since", "total")
 
-    def __init__(self, family: Any) -> None:
+    def __init__(self, buckets: int) -> None:
+        self.counts = [0] * buckets
+        self.total = 0.0
+        self.since = time.time()  # as every family of the registry says it
+
+
+class Histogram:
+    """
+    How values spread over buckets, by label values; a family of the registry.
+
+    It is ours because the registry's takes two locks and three calls for each value.
+    """
+
+    __slots__ = ("_bounds", "_family", "_found", "_labels", "_names")
+
+    def __init__(
+        self,
+        family: Callable[[], Any],
+        labels: Sequence[str],
+        bounds: Sequence[float],
+        names: Iterable[str],
+    ) -> None:
+        """`bounds`: the greatest value of each bucket; `names`: as the registry writes those."""
         self._family = family
-        self._children: dict[tuple[str, ...], Any] = {}
+        self._labels = labels
+        self._bounds = tuple(bounds)
+        self._names = (*names, "+Inf")
+        self._found: dict[tuple[str, ...], BucketCounts] = {}
 
-    def __call__(self, *labels: str) -> Any:
-        if (child := self._children.get(labels)) is None:
-            child = self._children[labels] = self._family.labels(*labels)
-        return child
+    def observe(self, value: float, *labels: str) -> None:
+        """One value."""
+        found = self._found.get(labels) or self.begin(*labels)
+        found.counts[bisect_left(self._bounds, value)] += 1
+        found.total += value
+
+    def begin(self, *labels: str) -> BucketCounts:
+        """Show these labels from now on."""
+        return self._found.setdefault(labels, BucketCounts(len(self._names)))
+
+    def describe(self) -> list[Any]:
+        """The family without samples, for the registry."""
+        return [self._family()]
+
+    def collect(self) -> list[Any]:
+        """The family as it stands."""
+        family = self._family()
+        for labels, found in list(self._found.items()):
+            sums = accumulate(found.counts)
+            family.add_metric(labels, list(zip(self._names, sums, strict=True)), found.total)
+            named = dict(zip(self._labels, labels, strict=True))
+            family.add_sample(f"{family.name}_created", named, found.since)
+        return [family]

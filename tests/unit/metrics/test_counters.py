@@ -1,9 +1,14 @@
+import re
 import subprocess
 import sys
 
+import prometheus_client
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from router.metrics import Metrics, RuleTotals
+from router.metrics.counters import ACK_BUCKETS, BATCH_BUCKETS
+from router.metrics.registry import MetricFactory
 from router.metrics.samples import ASKED_KEPT
 from router.rules.index import Candidate
 from tests.builders import a_rule
@@ -126,3 +131,29 @@ def test_when_a_secret_was_last_used() -> None:
     assert m.value(name, secret="old") == 1_790_000_005
     m.routed(0.00002)
     assert m.value("router_match_seconds_count") == 1
+
+
+@pytest.mark.parametrize("labels", [(), ("provider",), ("a", "b")])
+@pytest.mark.parametrize("buckets", [ACK_BUCKETS, BATCH_BUCKETS, (0.00001, 1e6)])
+def test_a_histogram_reads_as_the_registry_s_own(
+    labels: tuple[str, ...], buckets: tuple[float, ...]
+) -> None:
+    """Before its first value and after many, on a bound and beside it, line by line."""
+    registry, made = prometheus_client.CollectorRegistry(), MetricFactory()
+    theirs = prometheus_client.Histogram("h", "About.", labels, buckets=buckets, registry=registry)
+    ours = made.histogram("h", "About.", buckets, *labels)
+    assert _without_times(made.text()) == _without_times(
+        prometheus_client.generate_latest(registry)
+    )
+    of = [tuple(f'{name} "{n}\\' for name in labels) for n in range(2)]
+    for number, value in enumerate((0, *buckets, *[b * 1.01 for b in buckets], 1e9, 0.1, 0.2)):
+        ours.observe(value, *of[number % 2])
+        (theirs.labels(*of[number % 2]) if labels else theirs).observe(value)
+    said = made.text()
+    assert _without_times(said) == _without_times(prometheus_client.generate_latest(registry))
+    assert said.count(b"\nh_created") == (2 if labels else 1)
+
+
+def _without_times(text: bytes) -> bytes:
+    """`_created` says when, which is never the same."""
+    return re.sub(rb"(?m)^(h_created.*) [0-9.e+]+$", rb"\1", text)
