@@ -2,12 +2,13 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py` and `seams.py` list them.
+`borders.py`, `seams.py` and `plain_http.py` list them.
 """
 
 from tests.defects.borders import BORDERS
+from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
 from tests.defects.seams import SEAMS
 from tests.defects.within import WITHIN
 
-ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS)
+ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS, *PLAIN_HTTP)

@@ -105,7 +105,7 @@ class ResponseReader:
         try:
             self._parser.feed_data(piece)
         except (HttpParserUpgrade, HttpParserError):
-            self._beyond = True
+            self.reusable = False
             # What switches to another protocol, which nobody speaks here, is an answer. So is one
             # with something behind it, unless all of it came in one piece.
             if self._status != SWITCHING and not (begun and self._whole):
@@ -113,7 +113,6 @@ class ResponseReader:
         if (excess := self._excess()) is not None:
             raise TransferError(excess)
         if self._whole or self._content > ANSWER_MAX:
-            self.reusable = self.reusable and not self._beyond
             return self._answer()
         return None
 

@@ -15,7 +15,7 @@ from router.egress import EgressPolicy
 from router.kinds.log import LogCall
 from router.model.delivery import REMOVED
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
-from router.model.settings import Tls
+from router.model.settings import Sign, Tls
 from tests.sim.makers import a_job, an_http_call
 from tests.sink import Sink, running_sink
 from tests.waiting import until
@@ -217,6 +217,77 @@ async def test_a_malformed_url_is_dead(action: HttpAction, url: str) -> None:
 
 async def test_another_kind_of_call_is_dead(action: HttpAction) -> None:
     assert isinstance(await action.run(LogCall("x"), a_job()), FailOutcome)
+
+
+# -- without a task ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def beginner() -> AsyncIterator[HttpAction]:
+    made = HttpAction(EgressPolicy(), now_s=lambda: NOW_S)
+    yield made
+    await made.close()
+
+
+async def test_what_has_begun_is_told_once_and_later(sink: Sink, beginner: HttpAction) -> None:
+    told: list[Outcome | Exception] = []
+    for count in (1, 2):  # over a new connection and over one that is there
+        call = an_http_call(f"{sink.url}/status/503")
+        assert beginner.begin(call, a_job(), told.append) is not None
+        assert len(told) == count - 1
+        await until(lambda count=count: len(told) == count)  # type: ignore[misc]
+        assert told[-1] == await beginner.run(call, a_job())
+    assert len(sink.seen) == 4
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"url": "https://127.0.0.1:9/"},
+        {"method": "HEAD"},
+        {"method": "OPTIONS"},
+        {"body": b"x" * 65_537},
+        {"headers": (("Expect", "100-continue"),)},
+        {"url": "http://bücher.example/"},
+        {"url": "http://metadata.google.internal/"},
+        {"sign": Sign(("a",), scheme="standard-webhooks"), "sign_keys": (b"",)},
+    ],
+)
+async def test_what_only_a_task_can_do_is_not_begun(
+    beginner: HttpAction, changes: dict[str, Any]
+) -> None:
+    told: list[Outcome | Exception] = []
+    assert beginner.begin(an_http_call(**changes), a_job(), told.append) is None
+    assert beginner.begin(LogCall("x"), a_job(), told.append) is None
+    assert told == []
+
+
+async def test_what_is_cancelled_is_closed_and_not_told(sink: Sink, beginner: HttpAction) -> None:
+    told: list[Outcome | Exception] = []
+    cancel = beginner.begin(an_http_call(f"{sink.url}/hang"), a_job(), told.append)
+    await until(lambda: sink.seen)
+    assert cancel is not None
+    cancel()
+    sink.release.set()
+    await until(lambda: not sink.open)
+    assert told == []
+
+
+async def test_a_defect_in_classing_an_answer_is_told_as_it_is(sink: Sink) -> None:
+    """Whoever waits for the end of an attempt gets one, whatever leaks."""
+
+    def no_clock() -> float:
+        raise RuntimeError("a defect")
+
+    action = HttpAction(EgressPolicy(), now_s=no_clock)
+    told: list[Outcome | Exception] = []
+    call = an_http_call(f"{sink.url}/status/200")
+    assert action.begin(call, a_job(), told.append) is not None
+    await until(lambda: told)
+    assert isinstance(told[0], RuntimeError)
+    with pytest.raises(RuntimeError, match="a defect"):
+        await action.run(call, a_job())
+    await action.close()
 
 
 # -- secrets -----------------------------------------------------------------------------------

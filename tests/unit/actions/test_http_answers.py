@@ -311,6 +311,17 @@ async def test_no_answer_brings_a_known_secret_into_the_record(
     assert "***" in str(result.get("json", result["text"]))
 
 
+@pytest.mark.parametrize("key", [True, False])
+def test_no_escape_hides_a_secret_from_what_is_masked(key: bool) -> None:
+    """Nothing in the text looks like it; what the text means does."""
+    redactor = Redactor(8)
+    redactor.register([CANARY])
+    hidden = CANARY.replace("canary", "\\u0063anary")
+    body = (f'{{"{hidden}": 1}}' if key else f'["{hidden}"]').encode()
+    result = result_of(an_http_call(), HttpAnswer(200, [], body, False), redactor)
+    assert result["json"] == ({"***": 1} if key else ["***"])
+
+
 @pytest.mark.parametrize("kept", range(4, len(CANARY)))
 async def test_no_part_of_a_secret_stands_where_an_answer_is_cut(
     knowing: HttpAction, kept: int

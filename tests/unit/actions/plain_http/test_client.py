@@ -16,6 +16,7 @@ from tests.sim.makers import an_http_call
 from tests.waiting import until
 
 Found = HttpAnswer | Exception
+PATIENCE_S = 10.0
 
 
 async def _nobody(_host: str) -> list[str]:
@@ -228,7 +229,7 @@ async def test_cancelling_what_has_ended_does_nothing(client: PlainClient) -> No
         again = asyncio.ensure_future(_sent(client, url))
         await asyncio.sleep(0)
         cancel()
-        assert _body(await again) == b"ok"
+        assert _body(await asyncio.wait_for(again, PATIENCE_S)) == b"ok"
         assert len(wires) == 1
 
 
