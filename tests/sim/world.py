@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from router.clock import Clock
@@ -136,6 +137,36 @@ class FakePrompt(FakeAction):
         return self._world.an_outcome(job)
 
 
+class FakeBeginning(FakeAction):
+    """Ends by a callback; now and then it wants a task after all."""
+
+    def begin(
+        self, call: ActionCall, job: Job, ended: Callable[[Outcome | Exception], object]
+    ) -> Callable[[], None] | None:
+        del call
+        world, loop = self._world, asyncio.get_running_loop()
+        if self._view.dead or world.rng.random() < 0.2:
+            return None
+        world.begins(job)
+        timer = None
+
+        def end() -> None:
+            if not self._view.dead:
+                world.running.discard(job.id)
+                ended(world.said(job))
+
+        def cancel() -> None:
+            world.running.discard(job.id)
+            if timer is not None:
+                timer.cancel()
+
+        if POISON in job.id:
+            world.crash_now.set()
+        else:
+            timer = loop.call_later(world.rng.choice((0, 0.01, 0.2, 2, 9)), end)
+        return cancel
+
+
 class World:
     """Everything a seed decides."""
 
@@ -179,6 +210,12 @@ class World:
         failure = self.rng.choice(FAILURES)
         return RetryOutcome(failure, "again", self.rng.choice((None, 70.0)))
 
+    def said(self, job: Job) -> Outcome | Exception:
+        try:
+            return self.an_outcome(job)
+        except KeyError as error:
+            return error
+
     def reads(self, job: Job) -> frozenset[str]:
         return frozenset(need.action for need in job.after)
 
@@ -205,6 +242,7 @@ class World:
         """A process's dispatcher, with a boot id of its own."""
         self.boots += 1
         action, prompt = FakeAction(self, view), FakePrompt(self, view)
+        beginning = FakeBeginning(self, view)
         live = DispatchRules(
             render=self.render,
             retry_of=lambda job: POLICY,
@@ -216,7 +254,7 @@ class World:
         )
         return Dispatcher(
             view,
-            {"http": action, "shell": action, "log": prompt},
+            {"http": beginning, "shell": action, "log": prompt},
             live,
             clock=self.clock,
             rng=self.rng,
