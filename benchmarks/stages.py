@@ -88,7 +88,7 @@ WRITER = {
     "names and numbers": ("router/store/sqlite/writer_state.py:",),
     "rows of deliveries": ("router/store/sqlite/accepting.py:", "router/store/sqlite/rows.py:"),
     "rows of attempts": ("router/store/sqlite/settling.py:",),
-    "leases": ("router/store/sqlite/leasing.py:",),
+    "leases": ("router/store/sqlite/leasing.py:", "router/store/sqlite/delivery_cache.py:"),
     "whether the file is still ours": ("router/store/sqlite/location.py:",),
 }
 HELPERS = (

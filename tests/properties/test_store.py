@@ -59,8 +59,11 @@ class Histories(RuleBasedStateMachine):
     def both(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         """Ask both; the answers must be the same."""
         of = self.store if hasattr(self.store, verb) else self.store.reads
-        reported = self.run(getattr(of, verb)(*args, **kwargs))
-        expected = self.run(getattr(self.model, verb)(*args, **kwargs))
+
+        async def asked(store: Any) -> Any:
+            return await getattr(store, verb)(*args, **kwargs)
+
+        reported, expected = self.run(asked(of)), self.run(asked(self.model))
         assert reported == expected, (reported, expected)
         return reported
 
@@ -94,6 +97,12 @@ class Histories(RuleBasedStateMachine):
 
         reported = self.run(at_once())
         assert reported == [self.run(self.model.accept(one)) for one in accepted]
+
+    @rule(batch=st.lists(st.lists(EVENT_KEYS, max_size=3), max_size=5), again=st.booleans())
+    def accept_a_group(self, batch: list[list[list[bytes]]], again: bool) -> None:
+        """`again`: the first comes twice, as after a call of unknown outcome."""
+        group = [self.an_acceptance(events, "erp", "refund") for events in batch]
+        self.both("accept_all", group + group[:1] if again else group)
 
     @rule(paused=st.frozensets(st.sampled_from(RULES)))
     def hold(self, paused: frozenset[str]) -> None:
@@ -145,6 +154,23 @@ class Histories(RuleBasedStateMachine):
         reported = self.run(at_once())
         assert reported == [self.run(self.model.settle(one)) for one in settlements]
         self.running = []
+
+    @rule(
+        states=st.lists(st.sampled_from(["succeeded", "retryable", "dead"]), max_size=6),
+        late=st.integers(0, 6),
+        own_event=st.booleans(),
+    )
+    def settle_a_group(self, states: list[Any], late: int, own_event: bool) -> None:
+        """The lease of one, or of none, has gone to another; the first end may be reported."""
+        jobs, due = [*self.running, *self.running[:1]], self.clock.now()
+        group = [
+            (
+                a_settlement(job, state, due_at=due, **({"lease": "b.late"} if i == late else {})),
+                self.an_acceptance([[b"own"]], "chat", "paid") if own_event and not i else None,
+            )
+            for i, (job, state) in enumerate(zip(jobs, states, strict=False))
+        ]
+        self.both("settle_all", group)
 
     @rule(dead=st.booleans())
     def crash(self, dead: bool) -> None:
