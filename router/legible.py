@@ -3,6 +3,7 @@ Text from strangers made legible, for terminals and pages alike; times, spans an
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import msgspec
 
@@ -62,8 +63,13 @@ def moment(unix_ms: int | None) -> str:
 
 def exact(unix_ms: int) -> str:
     """RFC 3339 to the millisecond, as every `--since` takes it: `2026-03-01T12:30:00.250Z`."""
-    at = _EPOCH + timedelta(milliseconds=unix_ms)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, rest = divmod(unix_ms, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=64)  # what is shown together happened within few seconds
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat().removesuffix("+00:00")
 
 
 def when(unix_ms: int | None, now_ms: int) -> str:

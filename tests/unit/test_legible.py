@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.legible import INDENTS_MAX, pretty, size_text
+from router.legible import INDENTS_MAX, exact, pretty, size_text
 
 
 def test_sizes() -> None:
@@ -36,3 +36,18 @@ def test_indents_do_not_make_a_body_many_times_as_long() -> None:
 
 def test_json_is_indented_as_deep_as_it_is_read() -> None:
     assert pretty(b"[" * 64 + b"]" * 64).count("\n") == 126
+
+
+@pytest.mark.parametrize(
+    ("unix_ms", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (1_772_368_200_250, "2026-03-01T12:30:00.250Z"),
+        (1_772_368_200_007, "2026-03-01T12:30:00.007Z"),
+        (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_a_time_to_the_millisecond(unix_ms: int, text: str) -> None:
+    assert exact(unix_ms) == text
