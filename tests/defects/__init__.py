@@ -9,6 +9,7 @@ from tests.defects.borders import BORDERS
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
 from tests.defects.seams import SEAMS
+from tests.defects.short_way import SHORT_WAY
 from tests.defects.within import WITHIN
 
-ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS, *PLAIN_HTTP)
+ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS, *PLAIN_HTTP, *SHORT_WAY)

@@ -1,0 +1,38 @@
+"""Defects of the short way in: small POSTs that go through the intake in groups."""
+
+from tests.defects.defect import Edit, defect
+
+SHORT_WAY = (
+    defect(
+        108,
+        "whoever went before the turn of his request is stored all the same",
+        Edit(
+            "router/web/ingest_group.py",
+            "            if post.disconnected:\n                continue\n",
+            "",
+        ),
+        "unit/web/test_ingest_group.py::test_who_went_before_his_turn_is_nobody_s_delivery",
+    ),
+    defect(
+        109,
+        "small POSTs of one endpoint all go before those of another",
+        Edit(
+            "router/web/ingest_group.py",
+            "            del ready[name]\n"
+            "            if waiting:\n"
+            "                ready[name] = waiting  # behind the others\n",
+            "            if not waiting:\n                del ready[name]\n",
+        ),
+        "unit/web/test_ingest_group.py::test_endpoints_take_turns",
+    ),
+    defect(
+        110,
+        "an endpoint's limit is not asked where a body is small",
+        Edit(
+            "router/web/protocol.py",
+            "if endpoint is None or self._head.length > endpoint.body_max:",
+            "if endpoint is None:",
+        ),
+        "differential/test_differential.py::test_the_pair_agrees",
+    ),
+)
