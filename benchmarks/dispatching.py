@@ -1,7 +1,8 @@
 """
 Jobs that wait in the ledger, run as fast as they go: HTTP calls, processes, plugins.
 
-Timed from the first attempt's start to the last one's end, each attempt recorded.
+Timed from the first attempt's start to the last one's end, each attempt recorded. Their goals are
+ratios to an older commit (`baseline`).
 """
 
 import os
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from benchmarks import backlog, peers, pushes
 from benchmarks.bench import Bench, WrongFigures, agree
 from benchmarks.cost import NOT_COUNTED, Used, traced, used
-from benchmarks.figures import Cost, Row, at_least
+from benchmarks.figures import Cost, Row
 from benchmarks.settled import settle
 from router.model.job import ActionKind
 from tests import ledger
@@ -40,7 +41,7 @@ def http(bench: Bench) -> list[Row]:
             raise WrongFigures(f"{count} jobs, but the target was called {calls} times")
         bench.notes.append(f"{rig.folder.name}: the target was called {calls} times")
         cost = with_calls(bench, bench.rig("dispatch-traced", rules), cost)
-    return [at_least("HTTP dispatch from backlog", rate, "jobs/s", 6000, cost)]
+    return [Row("HTTP dispatch from backlog", rate, "jobs/s", cost=cost)]
 
 
 def shell(bench: Bench) -> list[Row]:
@@ -50,7 +51,7 @@ def shell(bench: Bench) -> list[Row]:
     rate, cost = worked_off(bench, bench.rig("shell", rules), count, "shell")
     bare = bare_starts()
     return [
-        at_least("shell from backlog, /bin/true", rate, "jobs/s", 500, cost),
+        Row("shell from backlog, /bin/true", rate, "jobs/s", cost=cost),
         Row("bare starts of /bin/true, one after another", bare, "starts/s", ours=False),
         Row("ratio, shell jobs to bare starts", rate / bare, "x"),
     ]

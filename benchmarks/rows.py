@@ -108,11 +108,11 @@ def in_turn(
 
 
 @contextmanager
-def spinning() -> Iterator[None]:
+def spinning() -> Iterator["subprocess.Popen[bytes]"]:
     """A process that wants a core until the block ends."""
     with subprocess.Popen([sys.executable, "-c", SPIN]) as process:
         try:
-            yield
+            yield process
         finally:
             process.kill()
 

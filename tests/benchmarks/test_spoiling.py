@@ -1,6 +1,7 @@
 """What spoils something on purpose: a disk that is slow, and what goes on meanwhile."""
 
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -8,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bench import Bench
+from benchmarks import start
+from benchmarks.bench import Bench, WrongFigures
 from benchmarks.meanwhile import meanwhile
+from benchmarks.rows import spinning
 from benchmarks.slow_sync import DELAY_MS, compiled, slow_sync
+from tests.acceptance.process import ROOT
 
 TIMED = """\
 import os, sys, time
@@ -64,3 +68,23 @@ def test_without_a_compiler_the_rows_say_so(
     rows = slow_sync(Bench(tmp_path))
     assert {row.unit for row in rows} == {"no C compiler here"}
     assert [row.figure for row in rows] == [None, None]
+
+
+def test_a_busy_process_is_gone_with_its_block() -> None:
+    with spinning() as process:
+        assert process.poll() is None
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_check_tells_what_it_used(tmp_path: Path) -> None:
+    found = start.check(Bench(tmp_path), ROOT / "rules.example.yaml", {})
+    assert found.processor_s > 0
+    assert 10 < found.peak_mib < 150
+    assert found.seconds > 0
+
+
+def test_a_check_that_finds_a_fault_is_no_figure(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("version: 1\nrulez: []\n")
+    with pytest.raises(WrongFigures, match="rulez"):
+        start.check(Bench(tmp_path), rules, {})
