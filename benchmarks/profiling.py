@@ -18,7 +18,6 @@ from benchmarks import backlog, peers, pushes, sampled, stages
 from benchmarks.bench import CONNECTIONS, Bench, agree, answered
 from benchmarks.figures import Row
 from benchmarks.settled import settle
-from benchmarks.stages import Spent
 from benchmarks.wrk import load
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterProcess
@@ -28,7 +27,7 @@ THREADS = {sampled.LOOP: ("loop", stages.LOOP), sampled.WRITER: ("writer", stage
 WARM_S = 1
 CALM_S = 3.0
 
-Stacks = dict[str, dict[str, Spent]]
+Stacks = dict[str, dict[str, float]]
 
 
 class Told(NamedTuple):
@@ -40,7 +39,7 @@ class Told(NamedTuple):
     def since(self, before: "Told") -> "Told":
         clocks = {n: s - before.clocks.get(n, 0.0) for n, s in self.clocks.items()}
         stacks = {
-            thread: {stack: spent.less(before.stacks[thread].get(stack)) for stack, spent in found}
+            thread: {stack: spent - before.stacks[thread].get(stack, 0.0) for stack, spent in found}
             for thread, found in ((t, s.items()) for t, s in self.stacks.items())
         }
         return Told(clocks, stacks)
@@ -116,8 +115,7 @@ def asked(place: Path) -> Told:
         link.connect(str(place))
         content = b"".join(iter(lambda: link.recv(1 << 20), b""))
     found: dict[str, Any] = json.loads(content)
-    stacks = {t: {s: Spent(*v) for s, v in kept.items()} for t, kept in found["stacks"].items()}
-    return Told(found["clocks"], stacks)
+    return Told(found["clocks"], found["stacks"])
 
 
 def rows(bench: Bench, name: str, unit: str, found: dict[str, list[Round]]) -> list[Row]:
@@ -141,11 +139,10 @@ def rows(bench: Bench, name: str, unit: str, found: dict[str, list[Round]]) -> l
     return [*made, Row(told, sum(totals.values()) * 1e6, unit)]
 
 
-def together(thread: str, watched: list[Round]) -> dict[str, Spent]:
+def together(thread: str, watched: list[Round]) -> dict[str, float]:
     """Its stacks in all rounds in which it was watched."""
-    found: dict[str, Spent] = defaultdict(lambda: Spent(0.0, 0))
+    found: dict[str, float] = defaultdict(float)
     for one in watched:
-        for stack, spent in one.told.stacks[thread].items():
-            before = found[stack]
-            found[stack] = Spent(before.seconds + spent.seconds, before.events + spent.events)
+        for stack, seconds in one.told.stacks[thread].items():
+            found[stack] += seconds
     return found

@@ -41,19 +41,21 @@ def clocks() -> dict[str, float]:
 
 
 class Stacks:
-    """Of each stack that was seen the seconds, and how many calls were timed for them."""
+    """The seconds of each stack that was seen, and how many events of it were timed."""
+
+    each = 0.0
+    """What timing one event costs the stack."""
 
     def __init__(self) -> None:
         self.seconds: dict[Stack, float] = defaultdict(float)
         self.events: dict[Stack, int] = defaultdict(int)
 
-    def report(self) -> dict[str, tuple[float, int]]:
+    def report(self) -> dict[str, float]:
         """By `FILE:FUNCTION;FILE:FUNCTION;…`."""
-        found: dict[str, tuple[float, int]] = {}
+        found: dict[str, float] = defaultdict(float)
         for stack, seconds in list(self.seconds.items()):
             name = ";".join(f"{code.co_filename}:{code.co_qualname}" for code in stack)
-            before = found.get(name, (0.0, 0))
-            found[name] = before[0] + seconds, before[1] + self.events.get(stack, 0)
+            found[name] += seconds - self.each * self.events.get(stack, 0)
         return found
 
 
@@ -121,11 +123,29 @@ class Sampler(Stacks):
 # -- the writer's thread, call by call -------------------------------------------------------------
 
 
+CALIBRATION = 20_000
+
+
+def nothing() -> int:
+    """A call of Python that makes one of C."""
+    return len(())
+
+
 class Timer(Stacks):
-    """Times each call of the thread in which it is started; its own work is not in it."""
+    """Times each call of one thread; what that costs is measured first, and not in it."""
 
     now: Stack = ()
     last = 0.0
+
+    def calibrate(self) -> None:
+        """Time calls of what does nothing: all that this takes is the timing's own."""
+        scratch = Timer()
+        scratch.last = time.thread_time()
+        sys.setprofile(scratch.event)
+        for _ in range(CALIBRATION):
+            nothing()
+        sys.setprofile(None)
+        self.each = sum(scratch.seconds.values()) / sum(scratch.events.values())
 
     def begin(self, _frame: FrameType, _event: str, _argument: object) -> None:
         """The first event of each new thread."""
@@ -163,6 +183,7 @@ def main() -> None:
         watched[LOOP] = Sampler()
     elif what == "writer":
         watched[WRITER] = timer = Timer()
+        timer.calibrate()
         threading.setprofile(timer.begin)
     sys.path[0] = str(Path.cwd())
     sys.argv = [module, *arguments]

@@ -109,17 +109,6 @@ INSTALLED = re.compile(r"^.*/(?:site-packages|lib/python3\.\d+)/")
 Stages = Mapping[str, tuple[str, ...]]
 
 
-class Spent(NamedTuple):
-    """What a stack of functions took, and how many of its calls were timed for that."""
-
-    seconds: float
-    events: int
-
-    def less(self, before: "Spent | None") -> "Spent":
-        """What came since."""
-        return self if before is None else Spent(self[0] - before[0], self[1] - before[1])
-
-
 def short(function: str, root: str) -> str:
     """`FILE:FUNCTION`, the file from the checkout or the packages on."""
     return INSTALLED.sub("", function.removeprefix(f"{root}/"))
@@ -158,23 +147,15 @@ class Table(NamedTuple):
         yield f"{OTHER} ({names})" if names else OTHER, self.stages[OTHER]
 
 
-def table(stacks: Mapping[str, Spent], stages: Stages, root: str, seconds: float) -> Table:
-    """
-    The stages of these stacks, which would have taken `seconds` if nobody had watched.
-
-    What watching cost is taken off again: of what is timed call by call as much for each of them,
-    of what is sampled in proportion.
-    """
-    whole = sum(one.seconds for one in stacks.values())
-    events = sum(one.events for one in stacks.values())
-    each = (whole - seconds) / events if events else 0.0
-    scale = 1.0 if events else seconds / whole if whole else 0.0
+def table(stacks: Mapping[str, float], stages: Stages, root: str, seconds: float) -> Table:
+    """The stages of these stacks, to which `seconds` in all are shared out as they had theirs."""
+    whole = sum(stacks.values())
+    scale = seconds / whole if whole else 0.0
     made = Table(Counter(), Counter())
     for stack, spent in stacks.items():
         functions = (short(one, root) for one in stack.split(";") if one)
         stage, function = stage_of_stack(functions, stages)
-        taken = spent.seconds * scale - spent.events * each
-        made.stages[stage] += taken
+        made.stages[stage] += spent * scale
         if stage == OTHER:
-            made.others[function] += taken
+            made.others[function] += spent * scale
     return made
