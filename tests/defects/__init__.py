@@ -2,7 +2,7 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py`, `seams.py` and `plain_http.py` list them.
+`borders.py`, `seams.py`, `plain_http.py` and `short_way.py` list them.
 """
 
 from tests.defects.borders import BORDERS
