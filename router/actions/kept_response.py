@@ -44,12 +44,19 @@ def kept_headers(headers: Iterable[tuple[str, str]], masks: tuple[str, ...]) -> 
     room = HEADERS_MAX
     for name, value in headers:
         lowered = name.lower()
-        text = REMOVED if lowered == "set-cookie" else masked(value, masks)
+        text = REMOVED if lowered == "set-cookie" else masked(_storable(value), masks)
         room -= len(lowered) + len(text)
         if room < 0:
             break
         kept[lowered] = f"{kept[lowered]}, {text}" if lowered in kept else text
     return kept
+
+
+def _storable(value: str) -> str:
+    """The value without lone surrogates, which stand in it for bytes that are no UTF-8."""
+    if value.isascii():
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def credentials(call: HttpCall) -> tuple[str, ...]:

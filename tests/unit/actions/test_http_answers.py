@@ -19,9 +19,11 @@ from router.actions.http import FORBIDDEN, LARGE_BODY, HttpAction, _body, _Desti
 from router.actions.kept_response import result_of
 from router.actions.plain_http.response import ANSWER_MAX, HttpAnswer
 from router.egress import EgressPolicy
+from router.expressions import encode_json
 from router.kinds.http import HttpCall
 from router.log import Redactor
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from tests.hostile.targets import OK, Wire, serving
 from tests.sim.makers import a_job, an_http_call
 
 KEY = ConnectionKey("erp.example", 443, True, True, None, None, None)
@@ -130,6 +132,20 @@ def test_what_was_cut_is_not_read_as_json() -> None:
 
 def test_what_is_no_text_is_shown_as_far_as_it_is() -> None:
     assert _result(an_http_call(), 200, {}, b"a\xffb", False)["text"] == "a\ufffdb"
+
+
+async def test_a_header_that_is_no_text_is_kept_as_far_as_it_is(action: HttpAction) -> None:
+    """A lone surrogate in it could not be stored, and the whole answer would be lost."""
+
+    async def script(wire: Wire) -> None:
+        await wire.request()
+        await wire.say(OK + b"X-A: caf\xe9\r\nX-B: caf\xc3\xa9\r\nContent-Length: 0\r\n\r\n")
+
+    async with serving(script) as (url, _):
+        outcome = await action.run(an_http_call(url), a_job())
+    headers = outcome.result["headers"]
+    assert (headers["x-a"], headers["x-b"]) == ("caf\ufffd", "café")
+    assert encode_json(outcome.result)
 
 
 @pytest.mark.parametrize("more", [0, 1])
