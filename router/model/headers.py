@@ -12,21 +12,16 @@ _SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 
 def kept_headers(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
     """Headers as text, credentials removed before anything stores or matches them."""
-    return tuple(
-        [
-            (name.decode("latin-1"), REMOVED)
-            if (text := _open_name(name)) is None
-            else (text, value.decode("latin-1"))
-            for name, value in headers
-        ]
-    )
+    kept = []
+    for name, value in headers:
+        text, sensitive = _header_name(name)
+        kept.append((text, REMOVED if sensitive else value.decode("latin-1")))
+    return tuple(kept)
 
 
 @lru_cache(maxsize=512)
-def _open_name(name: bytes) -> str | None:
-    """A header's name as text; None: what it says is a credential."""
-    sensitive = name in _SENSITIVE or name.startswith(b"proxy-")
-    return None if sensitive else name.decode("latin-1")
+def _header_name(name: bytes) -> tuple[str, bool]:
+    return name.decode("latin-1"), name in _SENSITIVE or name.startswith(b"proxy-")
 
 
 def joined_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
