@@ -41,11 +41,6 @@ OPERATED_S = 2_000
 """For so long there is an operator: one who opens hopeless jobs for ever would see no end."""
 
 
-async def for_ever() -> None:
-    """What a dead process does."""
-    await asyncio.Event().wait()
-
-
 class View:
     """The store as this process has it: it fails by chance, at a named step the process dies."""
 
@@ -100,7 +95,7 @@ class Act:
         try:
             if process.of_body(job, b'"poison": true'):
                 process.die_at("poison")
-                await for_ever()
+                await process.world.silence.wait()
             await process.at("in action")
             await asyncio.sleep(rng.choice((0, 0.01, 0.2, 2, 9)))
         finally:
@@ -194,7 +189,7 @@ class Process:
 
     async def at(self, step: str) -> None:
         if not self.passes(step):
-            await for_ever()
+            await self.world.silence.wait()
 
     def die_at(self, step: str) -> None:
         self.dead = True
@@ -245,7 +240,7 @@ class Process:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
             task.result()
-        await for_ever()
+        await self.world.silence.wait()
 
     async def _insisting(self, verb: Any) -> Any:
         while True:

@@ -55,6 +55,7 @@ class Whole:
         self.cancelled: set[str] = set()
         self.late: list[Job] = []
         self.boots = 0
+        self.silence = asyncio.Event()  # never set: what a dead process waits for
         self.probe = sqlite3.connect(store, isolation_level=None, timeout=0)
 
     async def pause(self) -> None:
