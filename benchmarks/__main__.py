@@ -9,6 +9,7 @@ figures, the picture and the page. `--compare FILE` says what is worse than in a
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -194,6 +195,7 @@ def compared(before: Figures, found: Figures, options: argparse.Namespace) -> in
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended, too
     try:
         sys.exit(main())
     except (figures.NoFigures, WrongFigures, PeerFailed, baseline.NoBaseline) as error:
