@@ -9,9 +9,9 @@ LEAST = 5.0
 _SWEEP_MS = 60_000
 
 
-def bearable(usual: float | None) -> float:
-    """Calls a second that a target is used to, and a few more."""
-    return max(OF_USUAL * (usual or 0.0), LEAST)
+def bearable(usual: float) -> float:
+    """Calls a second of a target that is used to so many: these, and a few more."""
+    return max(OF_USUAL * usual, LEAST)
 
 
 class RetryBudget:
@@ -35,7 +35,8 @@ class RetryBudget:
         """The time, `due_at` or later, at which a retry may start; its turn is taken."""
         if abs(now - self._swept) >= _SWEEP_MS:
             self._sweep(now)
-        most = max(1, int(bearable(health.usual) - (health.usual or 0.0)))
+        usual = health.usual or 0.0
+        most = int(bearable(usual) - usual)
         wanted = due_at // 1000
         second = self._free(wanted, most)
         taken = self._taken.get(second, 0)

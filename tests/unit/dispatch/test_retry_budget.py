@@ -74,8 +74,8 @@ def test_turns_that_have_passed_are_forgotten() -> None:
     assert budget._beyond == {}
 
 
-@pytest.mark.parametrize(("usual", "most"), [(None, 5.0), (1.0, 5.0), (10.0, 18.0)])
-def test_what_a_target_bears(usual: float | None, most: float) -> None:
+@pytest.mark.parametrize(("usual", "most"), [(0.0, 5.0), (1.0, 5.0), (10.0, 18.0)])
+def test_what_a_target_bears(usual: float, most: float) -> None:
     assert bearable(usual) == most
 
 
