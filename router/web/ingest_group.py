@@ -26,24 +26,36 @@ GROUP_BYTES = 262_144
 """A group ends before the body that would make it larger than this."""
 TURN_S = 0.01
 """A group ends when its requests have taken so long to judge: the rest of the loop has a turn."""
+ALONE_S = 0.02
+"""So long a group waits for the commit of the one before."""
 
 
 class IngestGroup:
     """
     Small POSTs on their way through the intake. Belongs to one event loop.
 
-    Endpoints that have some ready take turns, so that one busy sender holds up nobody else. What
-    one group has no room for goes in the loop's next turn.
+    Endpoints that have some ready take turns, so that one busy sender holds up nobody else. A group
+    has gathered while the one before was committed: the loop and the store's writer need the same
+    interpreter, and side by side each takes half as long again. For a slow commit it waits only
+    `alone_s`, and after a group that took its whole turn not at all.
     """
 
-    def __init__(self, intake: Intake, *, clock: Clock, peers: Peers, budget: Budget) -> None:
-        self._intake = intake
+    def __init__(
+        self,
+        intake: Intake,
+        *,
+        clock: Clock,
+        peers: Peers,
+        budget: Budget,
+        alone_s: float = ALONE_S,
+    ) -> None:
+        self._intake, self._alone_s = intake, alone_s
         self._now, self._monotonic = clock.now, clock.monotonic
         self._peers = peers
         self._budget = budget
         self._log = log.get("web.ingest")
         self._ready: dict[str, deque[SmallPost]] = {}
-        self._walking = False
+        self._walking: asyncio.TimerHandle | None = None
         self.tasks: set[asyncio.Task[None]] = set()
         """One for each group that is under way; every ready request has one to come."""
 
@@ -74,20 +86,24 @@ class IngestGroup:
             self._ready[name] = deque((post,))
         else:
             waiting.append(post)
-        if not self._walking:
+        if self._walking is None:
             self._walk_next()
 
     def _walk_next(self) -> None:
-        self._walking = True
-        task = asyncio.get_running_loop().create_task(self._walk())
+        loop = asyncio.get_running_loop()
+        self._walking = loop.call_later(self._alone_s, self._walk_on)
+        task = loop.create_task(self._walk(self._walking))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def _walk(self) -> None:
-        self._walking = False
-        posts = self._take()
+    def _walk_on(self) -> None:
+        """The next group may begin."""
+        self._walking = None
         if self._ready:
             self._walk_next()
+
+    async def _walk(self, alone: asyncio.TimerHandle) -> None:
+        posts = self._take()
         try:
             await self._intake.accept_group(self._admitted(posts), self._answer)
         except Exception as error:  # noqa: BLE001 - the last net: the senders must get 503
@@ -96,6 +112,9 @@ class IngestGroup:
             for post in posts:  # also those that nobody waits for or that were refused
                 if post.held:
                     self.release(post)
+            if self._walking is alone:
+                alone.cancel()
+                self._walk_on()
 
     def _take(self) -> list[SmallPost]:
         """The next group: one of each endpoint, then again, as long as there is room."""
@@ -145,8 +164,9 @@ class IngestGroup:
         for name, waiting in later.items():
             self._ready.setdefault(name, deque()).extend(waiting)
         del posts[first:]
-        if not self._walking:
-            self._walk_next()
+        if self._walking is not None:
+            self._walking.cancel()
+        self._walk_on()  # there is enough to do: nobody waits for the commit
 
     def _admit(self, post: SmallPost) -> None:
         if post.connection.is_late():

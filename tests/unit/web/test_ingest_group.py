@@ -54,12 +54,18 @@ class Costly(SystemClock):
 class Group:
     """A group with a made-up intake; `offer` gives it a request of `endpoint`."""
 
-    def __init__(self, limit: int = 10_000_000, clock: Clock | None = None) -> None:
+    def __init__(
+        self, limit: int = 10_000_000, clock: Clock | None = None, alone_s: float = 0.0
+    ) -> None:
         self.intake, self.heard = FakeIntake(), list[tuple[bytes, int]]()
         self.budget = Budget(limit, 1.0)
         given: Any = self.intake
         self.real = IngestGroup(
-            given, clock=clock or SystemClock(), peers=Peers(), budget=self.budget
+            given,
+            clock=clock or SystemClock(),
+            peers=Peers(),
+            budget=self.budget,
+            alone_s=alone_s,
         )
 
     def offer(self, endpoint: str, text: str, size: int = 0) -> SmallPost:
@@ -156,6 +162,21 @@ async def test_what_waits_holds_its_memory() -> None:
         group.offer("x", str(n), 100)
     assert group.budget.used == 300
     await group.answered(3)
+
+
+async def test_who_comes_while_a_group_is_committed_makes_the_next_one() -> None:
+    """They wait for that commit, and go together."""
+    group = Group(alone_s=3600.0)
+    group.intake.gate = asyncio.Event()
+    group.offer("x", "1")
+    await group.intake.entered.wait()
+    for n in range(2, 5):
+        group.offer("x", str(n))
+        await asyncio.sleep(0)
+    assert group.intake.groups == [1]
+    group.intake.gate.set()
+    assert await group.answered(4) == [b"1", b"2", b"3", b"4"]
+    assert group.intake.groups == [1, 3]
 
 
 async def test_nobody_is_left_out_because_the_intake_takes_its_time() -> None:
