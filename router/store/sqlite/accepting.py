@@ -206,7 +206,8 @@ def _claim(book: Book, batch: Sequence[Timed]) -> list[Receipt]:
             "keys",
             list(claims.values()),
             "ON CONFLICT (key) DO UPDATE SET delivery = excluded.delivery, "
-            f"until = excluded.until WHERE until <= {now:d}",
+            "until = excluded.until WHERE until <= ?",
+            (now,),
         )
         book.pages += len(claims)
         if taken != total:

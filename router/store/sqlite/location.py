@@ -32,8 +32,10 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, Path(f"{path}.lock")
+        self._file_name = str(self._file)
         self._files: dict[str, Identity] = {}
         self._descriptors = [_locked(self._file, path)]
+        self._own = _identity(os.fstat(self._descriptors[0]))
         try:
             if path.exists():
                 os.close(_claimed(path))
@@ -77,12 +79,13 @@ class Lock:
 
     def _put_back(self) -> None:
         with suppress(FileNotFoundError):
-            if _identity(self._file.stat()) == _identity(os.fstat(self._descriptors[0])):
+            if _identity(os.stat(self._file_name)) == self._own:  # noqa: PTH116 - as above
                 return
         with suppress(StoreRefused):  # somebody tries it just now: he is refused, and lets it go
             fresh = _locked(self._file, self._path)
             os.dup2(fresh, self._descriptors[0], inheritable=False)
             os.close(fresh)
+            self._own = _identity(os.fstat(self._descriptors[0]))
 
 
 class NoLock(Lock):

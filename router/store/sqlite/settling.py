@@ -9,7 +9,7 @@ from router.store.sqlite.accepting import Anomaly
 from router.store.sqlite.fragments import OUTCOME, PLACE_BITS, RUNNING, STATE
 from router.store.sqlite.rows import encode_json
 from router.store.sqlite.runs import RunChanges
-from router.store.sqlite.writer_state import ROWS, Book, Row, values
+from router.store.sqlite.writer_state import ROWS, Book, Row, marks
 from router.store.values import ALREADY, HELD, LOST, Acceptance, Accepted, Settled
 
 Ending = tuple[tuple[Settlement, Acceptance | None], int]
@@ -115,7 +115,7 @@ def _ending(rows: int) -> str:
         "UPDATE jobs SET state = v.column3, due_at = coalesce(v.column4, due_at), "
         "ended_at = v.column5, reason = v.column6, charged = charged + v.column7, "
         "deaths = CASE WHEN v.column7 THEN 0 ELSE deaths END, lease = NULL "
-        f"FROM ({values(rows, 7)}) AS v "
+        f"FROM ({marks(rows, 7)}) AS v "
         f"WHERE jobs.n = v.column1 AND jobs.lease = v.column2 AND jobs.state = {RUNNING}"
     )
 

@@ -144,20 +144,29 @@ class Writer:
         self._tell(_set, [(self._opened, None)])
         last = False
         while not last:
-            batch, last = self._take()
             before = book.pages
-            if batch:
-                began = book.clock.monotonic()
-                answers = self._commit(book, batch)
-                self._tell(self._settled, (answers, book.clock.monotonic() - began))
-            elif not last:
-                self._look()
-            is_due = book.pages >= checkpoint_pages(batch)
+            due, last = self._serve(book)
             # A batch of so many pages has kept others waiting: they go first.
             waited_for = book.pages - before > LARGE_BATCH and not self._queue.empty()
-            if is_due and not waited_for:
+            if book.pages >= due and not waited_for:
                 self._checkpoint(book)
         self._finish(book)
+
+    def _serve(self, book: Book) -> tuple[int, bool]:
+        """
+        Commit and answer what has gathered. Returns the pages from which a checkpoint is due, and
+        whether that was the last.
+
+        With the answers the batch is let go: the loop made its values and frees them cheaper.
+        """
+        batch, last = self._take()
+        if batch:
+            began = book.clock.monotonic()
+            answers = self._commit(book, batch)
+            self._tell(self._settled, (answers, book.clock.monotonic() - began))
+        elif not last:
+            self._look()
+        return checkpoint_pages(batch), last
 
     def _take(self) -> tuple[Batch, bool]:
         """

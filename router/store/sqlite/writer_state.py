@@ -135,14 +135,17 @@ class Book:
             (LAST_DELIVERY, b"%d" % (self.next_delivery - 1), now),
         )
 
-    def insert(self, table: str, rows: Sequence[Row], conflict: str = "") -> int:
-        """Insert rows, many to a statement; returns how many were written."""
+    def insert(self, table: str, rows: Sequence[Row], conflict: str = "", values: Row = ()) -> int:
+        """
+        Insert rows, many to a statement; returns how many were written. The `values` are those
+        of `conflict`: what changes must not be part of a statement that stays prepared.
+        """
         written = 0
         for start in range(0, len(rows), ROWS):
             chunk = rows[start : start + ROWS]
             written += self.db.execute(
                 _insertion(table, len(chunk), len(chunk[0]), conflict),
-                list(chain.from_iterable(chunk)),
+                [*chain.from_iterable(chunk), *values],
             ).rowcount
         return written
 
@@ -214,11 +217,11 @@ class Book:
 
 @lru_cache(maxsize=1024)
 def _insertion(table: str, rows: int, columns: int, conflict: str) -> str:
-    return f"INSERT INTO {table} {values(rows, columns)} {conflict}"
+    return f"INSERT INTO {table} {marks(rows, columns)} {conflict}"
 
 
 @lru_cache(maxsize=1024)
-def values(rows: int, columns: int) -> str:
+def marks(rows: int, columns: int) -> str:
     """`VALUES (?,?),(?,?)…`."""
     row = f"({','.join('?' * columns)})"
     return f"VALUES {','.join([row] * rows)}"

@@ -22,11 +22,23 @@ LATEST = Turn("r\x1fx", "x", Group(1, "latest"))
 OTHER = Turn("r\x1fy", "y", Group(1, "latest"))
 
 
+class Noting(sqlite3.Connection):
+    """Keeps the text of each statement: SQLite prepares each other one anew."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.texts: list[str] = []
+
+    def execute(self, text: str, values: Any = (), /) -> sqlite3.Cursor:
+        self.texts.append(text)
+        return super().execute(text, values)
+
+
 class Ledger:
     """A book in memory, written to by batches."""
 
     def __init__(self) -> None:
-        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        self.db = sqlite3.connect(":memory:", isolation_level=None, factory=Noting)
         schema.migrate(self.db)
         self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
 
@@ -39,8 +51,10 @@ class Ledger:
         self.book.committed()
         return receipts
 
-    def with_jobs(self, *jobs: NewJob, now: int = START_MS, **given: Any) -> Receipt:
-        return self.accept(self.make.acceptance(jobs=jobs, **given), now=now)[0]
+    def with_jobs(
+        self, *jobs: NewJob, keys: tuple[bytes, ...] = (), now: int = START_MS, **given: Any
+    ) -> Receipt:
+        return self.accept(self.make.acceptance(*keys, jobs=jobs, **given), now=now)[0]
 
     def rows(self, columns: str, table: str = "jobs", order: str = "n") -> list[tuple[Any, ...]]:
         found = self.db.execute(f"SELECT {columns} FROM {table} ORDER BY {order}")  # noqa: S608
@@ -94,6 +108,20 @@ def test_a_key_is_known_until_its_end(ledger: Ledger) -> None:
     ledger.accept(ledger.make.acceptance(b"x", b"w"), ledger.make.acceptance(b"w"))
     assert {b"w"} < set(ledger.keys()), "it goes from the copy to who brings it anew"
     assert {until for _, until in ledger.keys().values()} == {FAR}
+
+
+def test_batches_of_one_size_are_written_by_the_same_statements(ledger: Ledger) -> None:
+    def written(key: bytes, now: int) -> list[str]:
+        ledger.db.texts.clear()
+        ledger.with_jobs(ledger.make.job(), keys=(key,), now=now)
+        return ledger.db.texts[:]
+
+    written(b"first", START_MS)  # what belongs to a generation is written once
+    second = written(b"second", START_MS + 1)
+    assert second == written(b"third", START_MS + 2)
+    assert [text.split()[:3] for text in second] == [
+        ["INSERT", "INTO", table] for table in ("keys", "deliveries", "jobs")
+    ]
 
 
 def test_what_a_copy_claimed_besides_is_free_again(ledger: Ledger) -> None:
