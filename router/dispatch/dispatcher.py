@@ -123,7 +123,7 @@ class Dispatcher:
             return None  # others wait: they take turns
         if target in self._plan.owed and self._slots.rated(target, kind):
             return None  # older jobs wait for this rate
-        if not self._slots.room(target, kind) and not self._runner.is_prompt(kind):
+        if not self._runner.is_prompt(kind) and not self._slots.room(target, kind):
             return None
         self._slots.take(target, kind)
         lease = self._lease_token()

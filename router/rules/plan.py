@@ -1,7 +1,7 @@
 """From a reading to a plan: events with their dedupe keys, the jobs that rules want of them."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -138,41 +138,44 @@ class Planner:
             events.append(event)
             matches.append(found)
             scopes.append(scope)
-            _gather(runs, batches, event, found, scope)
-        if sum(len(run.rule.actions) for run in runs) > JOBS_MAX:
+            if found.live or found.paused:
+                _gather(runs, batches, event, found, scope)
+        if sum([len(run.rule.actions) for run in runs]) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
             return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
-        jobs = tuple(job for run in runs for job in self._jobs(run, now, due_at))
+        jobs: list[NewJob] = []
+        for run in runs:
+            self._add_jobs(jobs, run, now, due_at)
         state: DeliveryState = "routed" if jobs else "unmatched"
         ungrouped = tuple([run.rule.id for run in runs if run.rule.concurrency and not run.turn])
         return Plan(
             state=state,
             events=tuple(events),
-            jobs=jobs,
+            jobs=tuple(jobs),
             matches=tuple(matches),
             scopes=tuple(scopes),
             flags=flags,
             ungrouped=ungrouped,
         )
 
-    def _jobs(self, run: _PlannedRun, now: int, due_at: int) -> Iterator[NewJob]:
-        first = run.events[0]
-        covers = tuple(e.index for e in run.events) if run.rule.per_delivery else ()
-        paused = run.rule.mode == "paused"
-        linked = run.turn is not None or run.rule.id in self._live.chained
+    def _add_jobs(self, jobs: list[NewJob], run: _PlannedRun, now: int, due_at: int) -> None:
+        first, rule, turn = run.events[0], run.rule, run.turn
+        covers = tuple([e.index for e in run.events]) if rule.per_delivery else ()
+        paused = rule.mode == "paused"
+        linked = turn is not None or rule.id in self._live.chained
         name: str | None = None
-        for action in run.rule.actions:
-            held = paused or run.turn is not None or action.after
+        for action in rule.actions:
+            held = paused or turn is not None or action.after
             lease = None if held else self._reserve(action.target, action.kind)
             id_ = self._ids.new("job", now)
             if linked and name is None:
                 name = id_  # the first job's id names the run
-            yield NewJob(
+            job = NewJob(
                 id=id_,
                 event_index=first.index,
                 event_id=first.id,
                 event=first.name,
-                rule=run.rule.id,
+                rule=rule.id,
                 action=action.id,
                 kind=action.kind,
                 target=action.target,
@@ -182,8 +185,9 @@ class Planner:
                 covers=covers,
                 run=name,
                 after=action.after,
-                turn=run.turn,
+                turn=turn,
             )
+            jobs.append(job)
 
     def _keys(
         self, delivery: Delivery, read: ReadEvent, endpoint: Endpoint, scope: dict[str, Any]
