@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import NoneType
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 import msgspec
 
@@ -43,9 +43,9 @@ _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 class _State:
-    root: Any = None
-    quick: Any = None
-    out: Output | None = None
+    root: ClassVar[Any] = None
+    quick: ClassVar[Any] = None
+    out: ClassVar[Output | None] = None
 
 
 class Log:
