@@ -7,7 +7,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.intake.judging import Genuine, Judge, Published
+from router.intake.judging import Judge, Published
 from router.intake.observed import (
     CommitFailed,
     DeliveryStored,
@@ -15,8 +15,8 @@ from router.intake.observed import (
     ReviveFailed,
 )
 from router.intake.reply import UNAVAILABLE, Reply, of_receipt
-from router.intake.routing import Routing
-from router.model.delivery import Delivery, InboundRequest, Refused, Verified
+from router.intake.routing import Admitted, Arrival, Routing
+from router.model.delivery import InboundRequest, Refused
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
 from router.model.observed import Observer, unobserved
@@ -24,15 +24,8 @@ from router.refusals import Refusals
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan
 from router.store.protocol import IntakeStore
-from router.store.values import Acceptance, Accepted, Duplicate, Selector, narrowed
-from router.structure import MeasuredBody, weigh
-
-
-def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
-    """A delivery, its events with the keys that are known from `now` on, and its jobs."""
-    until = now + endpoint.settings.dedupe.window_ms
-    return Acceptance(delivery, plan.events, plan.jobs, until)
-
+from router.store.values import Accepted, Duplicate, Selector, narrowed
+from router.structure import weigh
 
 LARGE_BODY = 1024 * 1024
 PAUSE_S = 0.001
@@ -58,23 +51,6 @@ class DispatchPort(Protocol):
         self, target: str, due_at: int, kind: Any = None, fresh: tuple[str, str] | None = None
     ) -> None:
         """A job was committed `available`."""
-
-
-class Arrival(NamedTuple):
-    """A whole request on its way in: the endpoint it is for, and whom the answer goes to."""
-
-    endpoint: LiveEndpoint
-    request: InboundRequest
-    sender: Any = None
-
-
-class Admitted(NamedTuple):
-    """A genuine request with all that is to be stored of it."""
-
-    arrival: Arrival
-    verdict: Verified
-    plan: Plan
-    accepted: Acceptance
 
 
 Answer = Callable[[Arrival, Reply], None]
@@ -169,10 +145,10 @@ class Intake:
         await self._let_others_go(body)
         weighed = weigh(body)
         await self._let_others_go(body)
-        admitted = self._routed(live, arrival, genuine, weighed)
-        if isinstance(admitted, Reply):
-            answer(arrival, admitted)
+        if self._full():
+            answer(arrival, UNAVAILABLE)
             return
+        admitted = self._routing.admitted(live, arrival, genuine, weighed)
         try:
             await self._let_others_go(body)
         except BaseException:
@@ -190,19 +166,10 @@ class Intake:
             genuine = self._judge.judged(live, arrival.endpoint, arrival.request)
             if isinstance(genuine, Reply):
                 return genuine
-            return self._routed(live, arrival, genuine, None)
+            return UNAVAILABLE if self._full() else self._routing.admitted(live, arrival, genuine)
         except Exception as error:  # noqa: BLE001 - others wait beside it, and it must get 503
             self._observe(IntakeDefect(arrival.endpoint.name, error))
             return UNAVAILABLE
-
-    def _routed(
-        self, live: LiveRuleset, arrival: Arrival, genuine: Genuine, weighed: MeasuredBody | None
-    ) -> Admitted | Reply:
-        if self._full():
-            return UNAVAILABLE
-        delivery, plan = self._routing.routed(live, arrival.endpoint, genuine, weighed)
-        accepted = acceptance(delivery, plan, arrival.endpoint, self._clock.ledger())
-        return Admitted(arrival, genuine.verdict, plan, accepted)
 
     async def _commit(self, group: Sequence[Admitted], answer: Answer, started: float) -> None:
         """Store a group and answer it; then start its jobs, and say what came of each."""

@@ -1,21 +1,47 @@
 """From a genuine request to the delivery and the plan of its jobs."""
 
+from typing import Any, NamedTuple
+
 import msgspec
 
 from router.clock import Clock
 from router.intake.judging import Genuine
 from router.intake.observed import DeliveryRouted, VersionDiffered
-from router.model.delivery import Delivery, InboundRequest
+from router.model.delivery import Delivery, InboundRequest, Verified
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.observed import Observer
 from router.providers import Reading
 from router.rules.live import LiveEndpoint, LiveRuleset
 from router.rules.plan import Plan, Planner, Reserve
+from router.store.values import Acceptance
 from router.structure import MeasuredBody
 
 TIMED_EVERY = 16
 API_VERSION_FLAG = "api_version"
+
+
+class Arrival(NamedTuple):
+    """A whole request on its way in: the endpoint it is for, and whom the answer goes to."""
+
+    endpoint: LiveEndpoint
+    request: InboundRequest
+    sender: Any = None
+
+
+class Admitted(NamedTuple):
+    """A genuine request with all that is to be stored of it."""
+
+    arrival: Arrival
+    verdict: Verified
+    plan: Plan
+    accepted: Acceptance
+
+
+def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
+    """A delivery, its events with the keys that are known from `now` on, and its jobs."""
+    until = now + endpoint.settings.dedupe.window_ms
+    return Acceptance(delivery, plan.events, plan.jobs, until)
 
 
 class Routing:
@@ -26,35 +52,22 @@ class Routing:
         self._planners: tuple[LiveRuleset, Planner] | None = None
         self._count = -1  # so that the first one is timed
 
-    def routed(
+    def admitted(
         self,
         live: LiveRuleset,
-        endpoint: LiveEndpoint,
+        arrival: Arrival,
         genuine: Genuine,
-        weighed: MeasuredBody | None,
-    ) -> tuple[Delivery, Plan]:
+        weighed: MeasuredBody | None = None,
+    ) -> Admitted:
         """Read and route it; every so often that is timed, as timing costs as much as a match."""
         self._count += 1
-        if self._count % TIMED_EVERY:
-            return self._plan(live, endpoint, genuine, weighed)
-        began = self._clock.monotonic()
-        routed = self._plan(live, endpoint, genuine, weighed)
-        self._observe(DeliveryRouted(self._clock.monotonic() - began))
-        return routed
-
-    def _plan(
-        self,
-        live: LiveRuleset,
-        endpoint: LiveEndpoint,
-        genuine: Genuine,
-        weighed: MeasuredBody | None,
-    ) -> tuple[Delivery, Plan]:
-        request = genuine.request
-        now = request.received_at
+        began = None if self._count % TIMED_EVERY else self._clock.monotonic()
+        endpoint, (request, verdict), ledger = arrival.endpoint, genuine, self._clock.ledger()
         reading = endpoint.provider.read(request, weighed)
         if endpoint.settings.api_version is not None:
             reading = self._versioned(endpoint, request, reading)
-        draft = Delivery(
+        now = request.received_at
+        delivery = Delivery(
             id=self._ids.new("dlv", now),
             endpoint=endpoint.name,
             provider=endpoint.settings.provider,
@@ -64,18 +77,18 @@ class Routing:
             query=request.query_string.decode("latin-1"),
             headers=kept_headers(request.headers),
             body=request.body,
-            verified_by=genuine.verdict.secret,
+            verified_by=verdict.secret,
             state="routed",
             event_count=len(reading.events),
             generation=live.ruleset.generation,
             peer=request.peer,
         )
-        plan = self._planner(live).plan(
-            draft, reading, endpoint.settings, now, self._clock.ledger()
-        )
-        if plan.state == "routed" and not plan.flags:
-            return draft, plan
-        return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
+        plan = self._planner(live).plan(delivery, reading, endpoint.settings, now, ledger)
+        if plan.flags or plan.state != "routed":
+            delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
+        if began is not None:
+            self._observe(DeliveryRouted(self._clock.monotonic() - began))
+        return Admitted(arrival, verdict, plan, acceptance(delivery, plan, endpoint, ledger))
 
     def _versioned(
         self, endpoint: LiveEndpoint, request: InboundRequest, reading: Reading

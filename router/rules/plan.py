@@ -119,7 +119,7 @@ class Planner:
         if reading.state != "routed":
             return self._unrouted(delivery, reading, endpoint, reading.state, reading.reason, now)
         ruleset = self._live.ruleset
-        shared = ruleset.roots(delivery)
+        shared, match = ruleset.roots(delivery), self._live.matcher.match
         events: list[DeliveryEvent] = []
         matches: list[Matches] = []
         scopes: list[dict[str, Any]] = []
@@ -134,7 +134,7 @@ class Planner:
                 flags = (*flags, flag)
             if keys:
                 event = msgspec.structs.replace(event, keys=keys)
-            found = self._live.matcher.match(delivery.endpoint, event.name, event.action, scope)
+            found = match(delivery.endpoint, event.name, event.action, scope)
             events.append(event)
             matches.append(found)
             scopes.append(scope)
@@ -192,31 +192,27 @@ class Planner:
     def _keys(
         self, delivery: Delivery, read: ReadEvent, endpoint: Endpoint, scope: dict[str, Any]
     ) -> tuple[tuple[bytes, ...], str | None]:
-        body = delivery.body if read.raw is None else read.raw
-        identity, flag = self._identity(read, body, endpoint, scope)
+        mode, body = endpoint.dedupe.mode, delivery.body if read.raw is None else read.raw
+        identity, flag = read.provider_id if mode == "id" else None, None
+        if mode == "body":
+            identity = body_identity(read.name, body)
+        elif mode == "key":
+            # None: the endpoint went with a reload while its request was being read
+            key = self._live.ruleset.dedupe_keys.get(endpoint.name)
+            value = None if key is None else _value(key, scope)
+            identity, flag = (None, "no_key") if value is None else (encode_json(value), None)
+        elif identity is None and self._owes_ids(endpoint):
+            identity, flag = body_identity(read.name, body), "no_id"
         keys = () if identity is None else (dedupe_key(endpoint.name, identity),)
         if endpoint.replay_guard:
             guard = b"body\0" + body_identity(read.name, body)
             keys = (*keys, dedupe_key(endpoint.name, guard))
         return keys, flag
 
-    def _identity(
-        self, read: ReadEvent, body: bytes, endpoint: Endpoint, scope: dict[str, Any]
-    ) -> tuple[bytes | None, str | None]:
-        match endpoint.dedupe.mode:
-            case "body":
-                return body_identity(read.name, body), None
-            case "key":
-                # None: the endpoint went with a reload while its request was being read
-                key = self._live.ruleset.dedupe_keys.get(endpoint.name)
-                value = None if key is None else _value(key, scope)
-                return (None, "no_key") if value is None else (encode_json(value), None)
-            case "id":
-                if read.provider_id is not None:
-                    return read.provider_id, None
-                if self._live.ruleset.providers[endpoint.provider].has_ids:
-                    return body_identity(read.name, body), "no_id"
-        return None, None
+    def _owes_ids(self, endpoint: Endpoint) -> bool:
+        return (
+            endpoint.dedupe.mode == "id" and self._live.ruleset.providers[endpoint.provider].has_ids
+        )
 
     def _unrouted(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from router import log
 from router.clock import Clock
-from router.intake.intake import Arrival, Intake
+from router.intake import Arrival, Intake
 from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
 from router.rules.live import LiveEndpoint
