@@ -64,11 +64,11 @@ PUBLISHED = (
         "a dedupe key made of the signature",
         Edit(
             "router/rules/plan.py",
-            "                    return read.provider_id, None\n",
-            "                    words = ('signature', 'hmac')\n"
-            "                    marks = [v for n, v in delivery.headers "
-            "if any(w in n for w in words)]\n"
-            "                    return marks[0].encode() if marks else read.provider_id, None\n",
+            '        identity, flag = read.provider_id if mode == "id" else None, None\n',
+            '        identity, flag = read.provider_id if mode == "id" else None, None\n'
+            "        words = ('signature', 'hmac')\n"
+            "        marks = [v for n, v in delivery.headers if any(w in n for w in words)]\n"
+            "        identity = marks[0].encode() if marks else identity\n",
         ),
         "unit/intake/test_intake_dedupe.py::test_a_signature_s_twin_is_the_same_delivery",
     ),
