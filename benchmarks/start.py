@@ -20,7 +20,11 @@ HEAVY = ("litestar", "aiohttp", "structlog")
 
 
 class Checked(NamedTuple):
-    """Seconds until it ended, seconds on a processor, MiB at most, and its stderr."""
+    """
+    Seconds until it ended, seconds on a processor, MiB at most, and its stderr.
+
+    The system tells no fewer MiB than the process that started it held itself.
+    """
 
     seconds: float
     processor_s: float
