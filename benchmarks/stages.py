@@ -21,6 +21,7 @@ LOOP = {
         "router/web/connections.py:",
         "router/web/upgrade.py:",
         "router/web/load_shedding.py:",
+        "router/web/whole_post.py:",
         "uvicorn/",
     ),
     "answer, socket write": (

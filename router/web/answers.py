@@ -115,3 +115,7 @@ def _head(status: int, headers: Headers, said: bool) -> bytes:
     if not said:
         lines.append(b"connection: close\r\n")
     return b"".join([STATUS_LINE[status], *lines, b"\r\n"])
+
+
+BUSY_ANSWER = refusal_bytes(IngestRefusal(503, "busy", keep_alive=True), keep_alive=True)
+"""To a request that was read to its end, on a connection that goes on."""

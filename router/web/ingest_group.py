@@ -55,6 +55,8 @@ class IngestGroup:
         self._budget = budget
         self._log = log.get("web.ingest")
         self._ready: dict[str, deque[SmallPost]] = {}
+        self._each_s = 0.0  # what one has taken of late, while others waited
+        self._taken_at, self._taken = 0.0, 0  # the last group, if others wait since
         self._walking: asyncio.TimerHandle | None = None
         self.tasks: set[asyncio.Task[None]] = set()
         """One for each group that is under way; every ready request has one to come."""
@@ -63,6 +65,11 @@ class IngestGroup:
         """The endpoint at exactly this raw path, if it takes POSTs."""
         found = self._intake.find(raw_path)
         return found if found is not None and "POST" in found.methods else None
+
+    def expected_s(self, endpoint: LiveEndpoint) -> float:
+        """How long one more of this endpoint has to expect to wait for its turn."""
+        waiting = self._ready.get(endpoint.name)
+        return len(waiting) * len(self._ready) * self._each_s if waiting else 0.0
 
     def hold(self, post: SmallPost, size: int) -> bool:
         """Reserve memory for a body that did not come at once; False: it has to wait for some."""
@@ -118,6 +125,7 @@ class IngestGroup:
 
     def _take(self) -> list[SmallPost]:
         """The next group: one of each endpoint, then again, as long as there is room."""
+        self._measure(self._monotonic())
         posts: list[SmallPost] = []
         size, ready = 0, self._ready
         while ready and len(posts) < GROUP_MAX:
@@ -131,6 +139,14 @@ class IngestGroup:
             if waiting:
                 ready[name] = waiting  # behind the others
         return posts
+
+    def _measure(self, now: float) -> None:
+        """A queue that ends says that one takes less than was thought, but not how much."""
+        if self._taken:
+            self._each_s += ((now - self._taken_at) / self._taken - self._each_s) / 4
+        else:
+            self._each_s /= 2
+        self._taken_at, self._taken = now, 0
 
     def _admitted(self, posts: list[SmallPost]) -> Iterator[Arrival]:
         """
@@ -155,6 +171,7 @@ class IngestGroup:
                 self._failed((post,), error)
             else:
                 yield arrival
+        self._taken = len(posts) if self._ready else 0
 
     def _put_back(self, posts: list[SmallPost], first: int) -> None:
         """Those from this one on wait again, before what came later."""
@@ -164,6 +181,7 @@ class IngestGroup:
         for name, waiting in later.items():
             self._ready.setdefault(name, deque()).extend(waiting)
         del posts[first:]
+        self._taken = first
         if self._walking is not None:
             self._walking.cancel()
         self._walk_on()  # there is enough to do: nobody waits for the commit

@@ -6,6 +6,8 @@ have long given up.
 """
 
 CALM_S, BUSY_S, STAYS_S = 0.75, 0.25, 1.0
+HOPELESS_S = 0.8 * BUSY_S
+"""Less than `BUSY_S`, because nobody knows beforehand how long a wait will be."""
 
 
 class LoadShedder:
@@ -13,7 +15,8 @@ class LoadShedder:
     How long a whole request may wait for its turn on the loop. Times are the loop's, in seconds.
 
     A burst may wait `CALM_S`. Once somebody had to be refused, and until nobody has been for
-    `STAYS_S`, no one waits longer than `BUSY_S`: a queue that does not shrink helps nobody.
+    `STAYS_S`, no one waits longer than `BUSY_S`: a queue that does not shrink helps nobody. Who
+    would have to is then refused when he comes, before his request has cost anything.
     """
 
     def __init__(self) -> None:
@@ -23,6 +26,17 @@ class LoadShedder:
         """Whether a request that was whole at `since` has waited too long."""
         waited = now - since
         if waited <= BUSY_S or (waited <= CALM_S and now >= self._busy_until):
+            return False
+        self._busy_until = now + STAYS_S
+        return True
+
+    def busy(self, now: float) -> bool:
+        """Whether somebody was refused a short while ago."""
+        return now < self._busy_until
+
+    def hopeless(self, expected_s: float, now: float) -> bool:
+        """Whether a request that has to expect such a wait is refused at once."""
+        if expected_s <= HOPELESS_S or not self.busy(now):
             return False
         self._busy_until = now + STAYS_S
         return True

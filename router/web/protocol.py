@@ -17,16 +17,16 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from router.model.headers import BLANKS
-from router.web.answers import closing_answer
+from router.web.answers import BUSY_ANSWER, closing_answer
 from router.web.connections import LATE, TRANSPORT, Wire
 from router.web.head import WATCHED, HeadRefused, RequestHead, refuse_head
 from router.web.phases import Progress, ends_at, phase_of
-from router.web.small_post import SMALL_BYTES, SmallPost
+from router.web.small_post import SMALL_BYTES, SmallPost, abandon
 from router.web.transports import CorkedTransport, LingeringTransport, waited_s
 from router.web.upgrade import parser_of_rest
+from router.web.whole_post import path_if_hopeless
 
 CROWDED_S = 0.05
-_VERSIONS = ("1.1", "1.0")
 _BODY_OVERHEAD = 8  # wire bytes a body byte may cost: a chunk of one byte takes six
 
 
@@ -79,7 +79,7 @@ class WireProtocol(HttpToolsProtocol):
             self._admitted = False
             self._wire.release(self.peer)
         self._deaf = True
-        self._abandon(self._active)
+        abandon(self._active)
         if type(self.cycle) is SmallPost:
             self.cycle = self._active = None
         super().connection_lost(exc)
@@ -90,6 +90,8 @@ class WireProtocol(HttpToolsProtocol):
             return
         self._now = self.loop.time()
         if not self._at.served and self._came_too_late():
+            return
+        if self._wire.patience.busy(self._now) and self._turned_away(data):
             return
         self._chunk_bytes = len(data)
         in_head, begun = self._at.in_head, self._begun
@@ -120,14 +122,25 @@ class WireProtocol(HttpToolsProtocol):
 
     def _came_too_late(self) -> bool:
         """The first bytes may have been here for long; then others wait to be accepted as well."""
-        arrived = self._now - waited_s(self.transport)
-        if self._now - arrived > CROWDED_S:
+        now, self._now = self._now, self._now - waited_s(self.transport)
+        if now - self._now > CROWDED_S:
             self._wire.crowded()
-            if self._wire.patience.spent(arrived, self._now):
+            if self._wire.patience.spent(self._now, now):
                 self._deaf = True
                 self._send_refusal(503, "busy")
-        self._now = arrived
         return self._deaf
+
+    def _turned_away(self, data: bytes) -> bool:
+        """Refuse a whole small POST that would wait too long, before anything is made of it."""
+        between = self.cycle is None and not self._at.in_head and not self.flow.write_paused
+        path = path_if_hopeless(data, self._wire, self._now) if between else None
+        if path is None:
+            return False
+        self._at.served = True
+        self._wire.refused(path, "busy", 503, self.peer)
+        self.transport.write(BUSY_ANSWER)
+        self._go_on()
+        return True
 
     def pause_writing(self) -> None:
         """The peer reads more slowly than we write."""
@@ -228,7 +241,7 @@ class WireProtocol(HttpToolsProtocol):
         self.headers += headers  # the list that the scope has, too
         self.expect_100_continue = self._head.expects
         super().on_headers_complete()
-        if self.scope["http_version"] not in _VERSIONS:  # found out above; 0.9 and 2.0 parse too
+        if self.scope["http_version"] not in ("1.1", "1.0"):  # found out above: 0.9 and 2.0 parse
             refuse_head(400, "malformed_request")
 
     def on_body(self, body: bytes) -> None:
@@ -388,10 +401,10 @@ class WireProtocol(HttpToolsProtocol):
         if now >= due:
             self._expire(phase.status, phase.word)
             due = now + self._wire.step_s
-        wait = min(due - now, self._wire.step_s)
         self._timer = None
         if self._admitted:
-            self._timer = self.loop.call_later(max(wait, 0.001), self._tick)
+            wait = max(min(due - now, self._wire.step_s), 0.001)
+            self._timer = self.loop.call_later(wait, self._tick)
 
     def _progress(self, now: float) -> Progress:
         at, active = self._at, self._active
@@ -427,7 +440,7 @@ class WireProtocol(HttpToolsProtocol):
         self.pipeline.clear()
         active = self._active
         started = active is not None and active.response_started and not active.response_complete
-        self._abandon(active)
+        abandon(active)
         path = self.url.partition(b"?")[0] if self._at.served else b""
         self._wire.refused(path, word, status, self.peer)
         if started:
@@ -435,14 +448,3 @@ class WireProtocol(HttpToolsProtocol):
         elif not self.transport.is_closing():
             self.transport.write(closing_answer(status, word))
             self.linger()
-
-    @staticmethod
-    def _abandon(cycle: RequestResponseCycle | SmallPost | None) -> None:
-        if cycle is None or cycle.response_complete:
-            return
-        cycle.disconnected = True
-        if isinstance(cycle, RequestResponseCycle):
-            cycle.waiting_for_100_continue = False  # it would be said after the refusal
-            cycle.message_event.set()
-        elif cycle.more_body:  # of a whole one, the group gives it back
-            cycle.group.release(cycle)

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Protocol
 
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 from router.rules.live import LiveEndpoint
 
 SMALL_BYTES = 65_536
@@ -16,6 +18,9 @@ class SmallPosts(Protocol):
 
     def endpoint(self, raw_path: bytes) -> LiveEndpoint | None:
         """The endpoint at exactly this raw path, if it takes POSTs."""
+
+    def expected_s(self, endpoint: LiveEndpoint) -> float:
+        """How long one more of this endpoint has to expect to wait for its turn."""
 
     def hold(self, post: "SmallPost", size: int) -> bool:
         """Reserve memory for a body that did not come at once; False: it has to wait for some."""
@@ -73,3 +78,15 @@ class SmallPost:
         self.path, self.query = target
         self.headers = headers
         self.body = b""
+
+
+def abandon(request: RequestResponseCycle | SmallPost | None) -> None:
+    """Whoever still reads this request, or works for its answer, sees a disconnect."""
+    if request is None or request.response_complete:
+        return
+    request.disconnected = True
+    if isinstance(request, RequestResponseCycle):
+        request.waiting_for_100_continue = False  # it would be said after the refusal
+        request.message_event.set()
+    elif request.more_body:  # of a whole one, the group gives it back
+        request.group.release(request)

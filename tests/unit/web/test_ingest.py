@@ -11,7 +11,7 @@ from router.model.settings import Limits
 from router.web.budget import Budget
 from router.web.load_shedding import LoadShedder
 from router.web.protocol import CROWDED_S
-from tests.unit.web.wire_client import PATH, Reply, post, serving
+from tests.unit.web.wire_client import PATH, Reply, Server, post, serving
 from tests.waiting import until
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
@@ -225,6 +225,62 @@ async def test_who_waited_too_long_is_put_off_and_may_come_again_at_once(short: 
         assert second.status == 200
         assert [request.body for request in server.intake.accepted] == [b"2"]
         assert server.intake.refusals == [("x", "busy", 503)] * 2
+
+
+def _connections(server: Server) -> Any:
+    return server.listener._server.server_state.connections
+
+
+class Hopeless(LoadShedder):
+    """Others were refused, and whoever comes now would wait too long, until there is hope."""
+
+    hope = False
+
+    def busy(self, now: float) -> bool:
+        return True
+
+    def hopeless(self, expected_s: float, now: float) -> bool:
+        return not self.hope
+
+
+async def test_who_would_wait_too_long_is_put_off_at_once_and_may_come_again() -> None:
+    """Only whole usual requests to that endpoint, and nothing is kept of them."""
+    async with serving() as server:
+        server.wire.patience = patience = Hopeless()
+        client = await server.connect()
+        for data in (post(b"1"), post(b"2", path=PATH + b"?a=1"), post(b"3")):
+            await client.send(data)
+            answer = await client.response()
+            assert (answer.status, answer.body, answer.closed) == (503, b'{"error":"busy"}', False)
+            assert answer.headers["retry-after"] == "5"
+        assert server.intake.refusals == [("x", "busy", 503)] * 3
+        for data, status in (
+            (post(b"4")[:-1], 200),  # its last byte comes later
+            (post(b"x" * 1001), 413),
+            (post(path=b"/other"), 404),
+        ):
+            other = await server.connect()
+            await other.send(data)
+            if status == 200:
+                await until(lambda: server.budget.used == 1)
+                await other.send(b"4")
+            assert (await other.response()).status == status
+        patience.hope = True
+        await client.send(post(b"5"))
+        assert (await client.response()).status == 200
+        assert [request.body for request in server.intake.accepted] == [b"4", b"5"]
+        assert server.budget.used == 0
+
+
+async def test_what_only_looks_like_a_request_is_read_as_what_it_is() -> None:
+    """It begins in the middle of a head."""
+    async with serving() as server:
+        server.wire.patience = Hopeless()
+        client = await server.connect()
+        await client.send(H + b"X: ")
+        await until(lambda: any(c._at.in_head for c in _connections(server)))
+        await client.send(post(b"1"))
+        assert (await client.response()).status == 400
 
 
 async def test_who_waited_long_to_be_accepted_is_put_off_unread(short: bool) -> None:

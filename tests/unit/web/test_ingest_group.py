@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -154,6 +154,37 @@ async def test_who_became_late_while_others_were_judged_is_refused() -> None:
     await group.answered(2)
     assert group.heard == [(b"2", 503), (b"1", 200)]
     assert first.answered
+
+
+async def test_what_a_wait_is_expected_to_be_is_what_it_becomes() -> None:
+    """Each takes a tenth of a second; an endpoint whose turn comes next waits for nobody."""
+    group = judged_for(0.1)
+    busy, calm = group.offer("busy", "0").endpoint, cast(Any, Entry("other"))
+    for n in range(1, 40):
+        group.offer("busy", str(n))
+    await until(lambda: len(group.heard) >= 20)
+    left = 40 - len(group.heard)
+    assert group.real.expected_s(busy) == pytest.approx(0.1 * left, rel=0.05)
+    assert group.real.expected_s(calm) == 0.0
+    group.offer("other", "o")
+    assert group.real.expected_s(busy) == pytest.approx(0.2 * left, rel=0.05)
+    await group.answered(41)
+    assert group.real.expected_s(busy) == 0.0
+
+
+async def test_one_stall_does_not_make_waits_look_long_for_ever() -> None:
+    """Who is refused for his expected wait cannot show that it would have been shorter."""
+    group = judged_for(100.0)
+    group.offer("x", "1")
+    group.offer("x", "2")
+    await group.answered(2)
+    group.intake.judging = lambda _arrival: None
+    for n in range(3, 30):
+        await group.answered(n - 1)
+        group.offer("x", str(n))
+    endpoint = group.offer("x", "30").endpoint
+    assert 0.0 < group.real.expected_s(endpoint) < 0.001
+    await group.answered(30)
 
 
 async def test_what_waits_holds_its_memory() -> None:

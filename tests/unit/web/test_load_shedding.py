@@ -1,6 +1,6 @@
 """Who may wait how long when more comes than can be done."""
 
-from router.web.load_shedding import BUSY_S, CALM_S, STAYS_S, LoadShedder
+from router.web.load_shedding import BUSY_S, CALM_S, HOPELESS_S, STAYS_S, LoadShedder
 
 T, A_LITTLE = 1000.0, 0.001
 
@@ -26,3 +26,16 @@ def test_calm_returns_when_nobody_was_refused_for_a_while() -> None:
     later = now + STAYS_S
     assert patience.spent(later - 0.01 - BUSY_S - 0.1, later - 0.01)
     assert not patience.spent(later + STAYS_S - CALM_S + A_LITTLE, later + STAYS_S)
+
+
+def test_a_long_wait_is_hopeless_only_while_others_are_refused() -> None:
+    patience = LoadShedder()
+    assert not patience.hopeless(10.0, T)
+    assert not patience.busy(T)
+    now = T + CALM_S + 0.01
+    assert patience.spent(T, now)
+    assert patience.busy(now)
+    assert not patience.hopeless(HOPELESS_S, now)
+    assert patience.hopeless(HOPELESS_S + A_LITTLE, now + STAYS_S - 0.1)
+    assert patience.busy(now + STAYS_S)  # who is refused at once is a refusal as any other
+    assert not patience.hopeless(10.0, now + 2 * STAYS_S)
