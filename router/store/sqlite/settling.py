@@ -23,23 +23,18 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
     Raises:
         Anomaly: a lease of several settlements no longer holds; one alone is answered so.
     """
-    updates: list[Row] = []
-    attempts: list[Row] = []
+    alone: list[tuple[int, Settlement]] = []
     linked: list[tuple[int, int]] = []
-    lost = 0
     for index, ((settlement, _), _) in enumerate(batch):
         number, run = _place(book, settlement.job)
         if number is None:
-            lost += 1
-        elif run is not None:
+            return _not_held(book, batch)
+        if run is not None:
             linked.append((index, run))
         else:
-            updates.append(_update_row(number, settlement))
-            attempts.append(_attempt_row(book, number, settlement))
-    held = sum(_update(book, updates[i : i + ROWS]) for i in range(0, len(updates), ROWS))
-    if lost or held != len(updates):
+            alone.append((number, settlement))
+    if not _write(book, alone):
         return _not_held(book, batch)
-    book.insert("attempts", attempts, "ON CONFLICT DO NOTHING")
     answers = [HELD] * len(batch)
     for index, run in linked:
         if (followed := _settle_linked(book, batch[index], run)) is None:
@@ -79,10 +74,8 @@ def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
     """Settle a job of a run, then see to the others of the run and to its group."""
     (settlement, _), now = ending
     number, _ = _place(book, settlement.job)
-    if number is None or not _update(book, [_update_row(number, settlement)]):
+    if number is None or not _write(book, [(number, settlement)]):
         return None
-    attempt = _attempt_row(book, number, settlement)
-    book.insert("attempts", [attempt], "ON CONFLICT DO NOTHING")
     changes = RunChanges(book, now)
     changes.follow(run)
     if not changes.freed and not changes.cancelled:
@@ -105,6 +98,43 @@ def _place(book: Book, job: str) -> tuple[int | None, int | None]:
     return (None, None) if found is None else (found[0], found[1])
 
 
+def _write(book: Book, ends: Sequence[tuple[int, Settlement]]) -> bool:
+    """
+    Write the ends of these jobs, by number, and their attempts; False: a lease no longer holds.
+
+    One loop for both rows of each: most of what the writer does is this and the accepting.
+    """
+    updates: list[Row] = []
+    attempts: list[Row] = []
+    named: dict[str, list[int]] = {}
+    for number, settlement in ends:
+        attempt, state = settlement.attempt, settlement.state
+        ended = attempt.ended_at if state in ENDED else None
+        charged = 1 if settlement.charged else 0
+        lease, due, reason = settlement.lease, settlement.due_at, settlement.reason
+        updates.append((number, lease, STATE[state], due, ended, reason, charged))
+        named.setdefault(attempt.generation, []).append(number >> PLACE_BITS)
+        attempts.append(
+            (
+                number,
+                attempt.number,
+                attempt.started_at,
+                attempt.ended_at,
+                OUTCOME[attempt.outcome],
+                attempt.reason,
+                encode_json(attempt.result),
+                book.generation(attempt.generation),
+            )
+        )
+    held = sum([_update(book, updates[i : i + ROWS]) for i in range(0, len(updates), ROWS)])
+    if held != len(updates):
+        return False
+    for generation, deliveries in named.items():
+        book.named(book.generation(generation), min(deliveries), max(deliveries))
+    book.insert("attempts", attempts, "ON CONFLICT DO NOTHING")
+    return True
+
+
 def _update(book: Book, rows: Sequence[Row]) -> int:
     return book.db.execute(_ending(len(rows)), [v for row in rows for v in row]).rowcount
 
@@ -117,34 +147,4 @@ def _ending(rows: int) -> str:
         "deaths = CASE WHEN v.column7 THEN 0 ELSE deaths END, lease = NULL "
         f"FROM ({marks(rows, 7)}) AS v "
         f"WHERE jobs.n = v.column1 AND jobs.lease = v.column2 AND jobs.state = {RUNNING}"
-    )
-
-
-def _update_row(number: int, settlement: Settlement) -> Row:
-    state = settlement.state
-    return (
-        number,
-        settlement.lease,
-        STATE[state],
-        settlement.due_at,
-        settlement.attempt.ended_at if state in ENDED else None,
-        settlement.reason,
-        1 if settlement.charged else 0,
-    )
-
-
-def _attempt_row(book: Book, number: int, settlement: Settlement) -> Row:
-    attempt = settlement.attempt
-    generation = book.generation(attempt.generation)
-    delivery = number >> PLACE_BITS
-    book.named(generation, delivery, delivery)
-    return (
-        number,
-        attempt.number,
-        attempt.started_at,
-        attempt.ended_at,
-        OUTCOME[attempt.outcome],
-        attempt.reason,
-        encode_json(attempt.result),
-        generation,
     )
