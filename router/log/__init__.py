@@ -40,11 +40,12 @@ LINE_BYTES = 8_192
 LOST = "lines of this log were lost: they could not be written"
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_SILENT = 50
 
 
 class _State:
-    root: ClassVar[Any] = None
-    quick: ClassVar[Any] = None
+    least: ClassVar[int] = _SILENT
+    writer: ClassVar["_LineWriter"]
     out: ClassVar[Output | None] = None
 
 
@@ -58,27 +59,28 @@ class Log:
 
     def debug(self, event: str, **fields: Any) -> None:
         """For someone who looks for a fault."""
-        self.at("debug", event, fields)
+        if _State.least <= _LEVELS["debug"]:
+            _State.writer.write("debug", event, fields, self.name)
 
     def info(self, event: str, **fields: Any) -> None:
         """Something happened as it should."""
-        self.at("info", event, fields)
+        if _State.least <= _LEVELS["info"]:
+            _State.writer.write("info", event, fields, self.name)
 
     def warning(self, event: str, **fields: Any) -> None:
         """Something an operator should look at."""
-        self.at("warning", event, fields)
+        if _State.least <= _LEVELS["warning"]:
+            _State.writer.write("warning", event, fields, self.name)
 
     def error(self, event: str, **fields: Any) -> None:
         """Something failed; `exc_info=error` adds the traceback."""
-        self.at("error", event, fields)
+        if _State.least <= _LEVELS["error"]:
+            _State.writer.write("error", event, fields, self.name)
 
     def at(self, level: str, event: str, fields: dict[str, Any]) -> None:
         """A line of a level known only at run time."""
-        if _State.quick is not None and _State.quick.wrote(level, event, fields, self.name):
-            return
-        if _State.root is not None:
-            # The name travels as a field of its own so that a caller's `name=` cannot clash.
-            getattr(_State.root, level)(event, **{**fields, "logger": self.name})
+        if _State.least <= _LEVELS[level]:
+            _State.writer.write(level, event, fields, self.name)
 
 
 def get(name: str) -> Log:
@@ -104,17 +106,15 @@ def configure(
     import structlog  # noqa: PLC0415 - costly: only who logs pays
 
     sink = sink_of(stream if stream is not None else sys.stderr)
-    _State.out = out = Output(sink, lambda lines: get("log").warning(LOST, lines=lines))
-    _State.root = structlog.wrap_logger(
+    out = Output(sink, lambda lines: get("log").warning(LOST, lines=lines))
+    render = (lambda e: phrase(e) or _render_human(e)) if human else _render_json
+    careful = structlog.wrap_logger(
         out,
-        processors=[
-            _rendering(
-                redactor, (lambda e: phrase(e) or _render_human(e)) if human else _render_json
-            )
-        ],
+        processors=[_rendering(redactor, render)],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
     ).bind()
-    _State.quick = None if human else _Quick(out, redactor, _LEVELS[level])
+    _State.writer = _LineWriter(careful, None if human else redactor, out)
+    _State.least, _State.out = _LEVELS[level], out
     atexit.register(out.flush, LAST_S)
     _unbridged().addHandler(_Bridge(logging.WARNING))
 
@@ -126,7 +126,7 @@ def lost() -> int:
 
 def reset() -> None:
     """Log nowhere, as before `configure`."""
-    _State.root = _State.quick = _State.out = None
+    _State.least, _State.out = _SILENT, None
     _unbridged()
 
 
@@ -168,36 +168,28 @@ def _rendering(
     return line
 
 
-class _Quick:
+class _LineWriter:
     """
-    Writes the usual JSON line: plain values, ASCII, no secret in it.
-
-    Such a line is encoded once and searched as a whole; any other goes the careful way.
+    Writes lines. The usual JSON line (plain values, ASCII, no secret in it) is encoded once and
+    searched as a whole; any other, and with no `quick` redactor every one, goes the careful way.
     """
 
-    def __init__(self, out: Output, redactor: Redactor, least: int) -> None:
-        self._out = out
-        self._redactor = redactor
-        self._least = least
+    def __init__(self, careful: Any, quick: Redactor | None, out: Output) -> None:
+        self._careful, self._quick, self._out = careful, quick, out
 
-    def wrote(self, level: str, event: str, fields: Mapping[str, Any], name: str) -> bool:
-        """Whether the line is done with: written, or below the level."""
-        if _LEVELS[level] < self._least:
-            return True
-        if event.__class__ is not str or not _are_plain(fields.values()):
-            return False
-        whole = {
-            **fields,
-            "logger": name,
-            "event": event,
-            "level": level,
-            "timestamp": _timestamp(),
-        }
-        line = _encode(whole).decode()
-        if not line.isascii() or len(line) >= LINE_BYTES or self._redactor.hits(line):
-            return False
-        self._out.msg(line)
-        return True
+    def write(self, level: str, event: str, fields: dict[str, Any], name: str) -> None:
+        """Write a line of a level that is wanted."""
+        quick = self._quick
+        if quick is not None and event.__class__ is str and _are_plain(fields.values()):
+            stamp = _timestamp()
+            line = _encode(
+                {**fields, "logger": name, "event": event, "level": level, "timestamp": stamp}
+            ).decode()
+            if line.isascii() and len(line) < LINE_BYTES and not quick.hits(line):
+                self._out.msg(line)
+                return
+        # The name travels as a field of its own so that a caller's `name=` cannot clash.
+        getattr(self._careful, level)(event, **{**fields, "logger": name})
 
 
 _encode = msgspec.json.Encoder().encode
@@ -205,11 +197,15 @@ _PLAIN = frozenset({str, int, float, bool, NoneType})
 
 
 def _are_plain(values: Iterable[Any]) -> bool:
-    """Whether they are plain, or lists of what is plain."""
+    """Whether they are plain, or lists of what is plain: with every line, so in one loop."""
     for value in values:
         kind = value.__class__
-        if kind not in _PLAIN and not (kind is list and _PLAIN.issuperset(map(type, value))):
-            return False
+        if kind not in _PLAIN:
+            if kind is not list:
+                return False
+            for one in value:
+                if one.__class__ not in _PLAIN:
+                    return False
     return True
 
 

@@ -6,7 +6,6 @@ import select
 import stat
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, TextIO
@@ -112,7 +111,7 @@ class Output:
     def __init__(self, sink: Sink, report: Callable[[int], None]) -> None:
         self._sink = sink
         self._report = report
-        self._waiting: deque[str] = deque()
+        self._waiting: list[str] = []
         self._rest = b""
         self._is_losing = False
         self._called = False
@@ -172,8 +171,6 @@ class Output:
         return True
 
     def _taken(self) -> bytes:
-        lines = []
-        with suppress(IndexError):
-            while True:
-                lines.append(self._waiting.popleft())
-        return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+        lines = self._waiting[:]
+        del self._waiting[: len(lines)]  # not clear(): another thread may have added one since
+        return "\n".join((*lines, "")).encode("utf-8", "backslashreplace")

@@ -2,6 +2,7 @@
 
 import time
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -37,39 +38,39 @@ class Samples:
 class Count:
     """A counter by label values; a few of them move with every delivery."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("values",)
 
     def __init__(self) -> None:
-        self._values: dict[tuple[str, ...], int] = {}
+        self.values = defaultdict[tuple[str, ...], int](int)
+        """What each stands at."""
 
     def add(self, *labels: str) -> None:
         """One more."""
-        values = self._values
-        values[labels] = values.get(labels, 0) + 1
+        self.values[labels] += 1
 
     def stands_at(self, value: int) -> None:
         """What somebody else counted."""
-        self._values[()] = value
+        self.values[()] = value
 
     def begin(self, *labels: str) -> None:
         """Show it from now on, also while it has not moved: who watches for growth needs that."""
-        self._values.setdefault(labels, 0)
+        self.values.setdefault(labels, 0)
 
     def by_first(self) -> dict[str, int]:
         """The values by their only label."""
-        return {labels[0]: value for labels, value in self._values.items()}
+        return {labels[0]: value for labels, value in self.values.items()}
 
     def by_second(self, first: str) -> dict[str, int]:
         """The values with this first label, by their second."""
-        return {labels[1]: value for labels, value in self._values.items() if labels[0] == first}
+        return {labels[1]: value for labels, value in self.values.items() if labels[0] == first}
 
     def under(self, first: str) -> int:
         """The sum of the values with this first label."""
-        return sum(value for labels, value in self._values.items() if labels[0] == first)
+        return sum(value for labels, value in self.values.items() if labels[0] == first)
 
     def samples(self) -> list[Sample]:
         """What each stands at."""
-        return list(self._values.items())
+        return list(self.values.items())
 
 
 class Evaluations:

@@ -119,7 +119,8 @@ class Feed:
         self._ring: list[FeedItem | None] = [None] * RING
         self._epoch = 0
         self._next = self._shown = 0
-        self._live = False
+        self.live = False
+        """Whether anything is kept; while it is not, nobody need say what happens."""
         self._left_at = 0.0
         self._watchers: set[Watcher] = set()
         self._made: dict[tuple[FeedFilter, int], tuple[bytes, int]] = {}
@@ -145,7 +146,7 @@ class Feed:
         A delivery was committed, or known already; nothing of its body is kept. `provider`: as its
         endpoint writes it, if that is another name.
         """
-        if not self._live:
+        if not self.live:
             return
         delivery, jobs = accepted.delivery, accepted.jobs
         names = tuple(dict.fromkeys([event.name for event in accepted.events]))
@@ -168,7 +169,7 @@ class Feed:
 
     def attempted(self, job: Job, settlement: Settlement) -> None:
         """An attempt ended, and that is written."""
-        if not self._live:
+        if not self.live:
             return
         attempt = settlement.attempt
         # Behind its fixed word a reason may quote what came in or was answered.
@@ -208,7 +209,7 @@ class Feed:
         """
         if self.full:
             raise FeedFull
-        self._live = True
+        self.live = True
         watcher = Watcher(wanted, self._next)
         if last is not None:
             mark, _, number = last.rpartition(".")
@@ -308,8 +309,8 @@ class Feed:
                 watcher.beat = True
                 watcher.woken.set()
             left_s = self._clock.monotonic() - self._left_at
-            if self._live and not self._watchers and left_s >= LINGER_S:
-                self._live = False
+            if self.live and not self._watchers and left_s >= LINGER_S:
+                self.live = False
                 self._ring = [None] * RING
                 self._epoch += 1
                 self._next = 0

@@ -7,7 +7,7 @@ about a request sends it there.
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 
 from router import log
@@ -54,7 +54,7 @@ class IngestGroup:
         self._peers = peers
         self._budget = budget
         self._log = log.get("web.ingest")
-        self._ready: dict[str, deque[SmallPost]] = {}
+        self._ready = OrderedDict[str, deque[SmallPost]]()
         self._each_s = 0.0  # what one has taken of late, while others waited
         self._taken_at, self._taken = 0.0, 0  # the last group, if others wait since
         self._walking: asyncio.TimerHandle | None = None
@@ -129,15 +129,15 @@ class IngestGroup:
         posts: list[SmallPost] = []
         size, ready = 0, self._ready
         while ready and len(posts) < GROUP_MAX:
-            name = next(iter(ready))
-            waiting = ready[name]
+            name, waiting = next(iter(ready.items()))
             size += len(waiting[0].body)
             if size > GROUP_BYTES and posts:
                 break
             posts.append(waiting.popleft())
-            del ready[name]
             if waiting:
-                ready[name] = waiting  # behind the others
+                ready.move_to_end(name)  # behind the others
+            else:
+                del ready[name]
         return posts
 
     def _measure(self, now: float) -> None:
@@ -161,21 +161,24 @@ class IngestGroup:
             if post.disconnected:
                 continue
             try:
+                headers = tuple(post.headers)
+                peer = self._peers.sender(post.connection.peer, headers)
                 self._admit(post)
-                arrival = Arrival(post.endpoint, self._request(post, now), post)
+                request = InboundRequest(
+                    "POST", post.path, post.query, headers, post.body, peer, now
+                )
             except IngestRefusal as refused:
-                peer = self._sender(post)
-                self._intake.refuse(post.endpoint, refused.word, refused.status, peer, post.headers)
+                self._intake.refuse(post.endpoint, refused.word, refused.status, peer, headers)
                 self._refuse(post, refused)
             except Exception as error:  # noqa: BLE001 - of one request, and no other's
                 self._failed((post,), error)
             else:
-                yield arrival
+                yield Arrival(post.endpoint, request, post)
         self._taken = len(posts) if self._ready else 0
 
     def _put_back(self, posts: list[SmallPost], first: int) -> None:
         """Those from this one on wait again, before what came later."""
-        later, self._ready = self._ready, {}
+        later, self._ready = self._ready, OrderedDict()
         for post in posts[first:]:
             self._ready.setdefault(post.endpoint.name, deque()).append(post)
         for name, waiting in later.items():
@@ -194,23 +197,14 @@ class IngestGroup:
                 raise IngestRefusal(503, "busy")
             post.held = len(post.body)
 
-    def _request(self, post: SmallPost, now: int) -> InboundRequest:
-        sender = self._sender(post)
-        headers = tuple(post.headers)
-        return InboundRequest("POST", post.path, post.query, headers, post.body, sender, now)
-
-    def _sender(self, post: SmallPost) -> str:
-        peer = post.connection.peer
-        return self._peers.sender(peer, post.headers) if self._peers.any_trusted else peer
-
     def _answer(self, arrival: Arrival, reply: Reply) -> None:
         post: SmallPost = arrival.sender
-        post.answered = True
-        self.release(post)
+        post.answered, keep_alive = True, post.keep_alive
+        self._budget.give(post.held)
+        post.held = 0
         if not post.disconnected:
-            answer = reply_bytes(reply, keep_alive=post.keep_alive)
-            close = reply.close or not post.keep_alive
-            post.connection.answer_small(post, answer, close=close)
+            answer = reply_bytes(reply, keep_alive=keep_alive)
+            post.connection.answer_small(post, answer, close=reply.close or not keep_alive)
 
     def _refuse(self, post: SmallPost, refused: IngestRefusal) -> None:
         post.answered = True

@@ -1,6 +1,7 @@
 """What happens becomes metrics, log lines and, while somebody watches, the live feed."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from router.dispatch import Dispatcher
@@ -84,25 +85,25 @@ class IntakeObserver:
         }
 
     def _stored(self, e: DeliveryStored) -> None:
-        delivery, name, plan = e.delivery, e.endpoint.name, e.plan
-        known = isinstance(e.receipt, Duplicate)
+        delivery, plan, endpoint, receipt = e.accepted.delivery, e.plan, e.endpoint, e.receipt
+        metrics, known = self._metrics, isinstance(receipt, Duplicate)
         if e.secret is not None:
-            self._metrics.secret_used(e.secret, delivery.received_at)
-        self._metrics.delivered(name, "duplicate" if known else delivery.state)
+            metrics.secret_used(e.secret, delivery.received_at)
+        metrics.delivered(endpoint.name, "duplicate" if known else delivery.state)
         if not known:
-            self._cancelled(e.receipt)
+            self._cancelled(receipt)
             self._count(delivery, plan, self._log)
-        sender, most = e.endpoint.settings.shown_provider, e.endpoint.provider.ack_within_s
-        self._metrics.acked(sender, e.seconds, most)
+        sender, most = endpoint.settings.shown_provider, endpoint.provider.ack_within_s
+        metrics.acked(sender, e.seconds, most)
         self._log.info(
             "delivery",
-            endpoint=name,
-            delivery=e.receipt.delivery,
+            endpoint=endpoint.name,
+            delivery=receipt.delivery,
             verdict="duplicate" if known else "accepted",
             state=delivery.state,
             events=_first([one.name for one in plan.events]),
             rules=_first([job.rule for job in plan.jobs]),
-            ms=round(e.seconds * 1000, 1),
+            ms=_ms(e.seconds),
         )
 
     def _own_planned(self, e: OwnEventPlanned) -> None:
@@ -114,16 +115,17 @@ class IntakeObserver:
 
     def _count(self, delivery: Delivery, plan: Plan, log: Log) -> None:
         """Which rules were evaluated, and what each made of each event."""
+        metrics, at = self._metrics, delivery.received_at
         for rule in plan.ungrouped:
-            self._metrics.ungrouped(rule)
+            metrics.ungrouped(rule)
         for found in plan.matches:
-            self._metrics.rules_asked(found.evaluated)
+            metrics.rules_asked(found.evaluated)
             for shadow in found.shadow:
-                self._metrics.rule_shadowed(shadow.id)
-            for matched in (*found.live, *found.shadow, *found.paused):
-                self._metrics.rule_matched(matched.id, delivery.received_at)
+                metrics.rule_shadowed(shadow.id)
+            for matched in found.live + found.shadow + found.paused:
+                metrics.rule_matched(matched.id, at)
             for rule, reason in found.errors:
-                self._metrics.rule_erred(rule)
+                metrics.rule_erred(rule)
                 log.debug("rule error", rule=rule, reason=reason, delivery=delivery.id)
 
     def _cancelled(self, receipt: Accepted | Duplicate) -> None:
@@ -234,9 +236,14 @@ class DispatchObserver:
 def feed_handlers(feed: Feed) -> Handlers:
     """Deliveries, attempts and the router's own events, for whoever watches."""
 
+    def stored(e: DeliveryStored) -> None:
+        if feed.live:
+            feed.delivered(e.accepted, e.receipt, e.endpoint.settings.shown_provider)
+
     def attempted(e: AttemptEnded) -> None:
-        feed.attempted(e.job, e.settlement)
-        own(e.own)
+        if feed.live:
+            feed.attempted(e.job, e.settlement)
+            own(e.own)
 
     def own(accepted: Acceptance | None) -> None:
         if accepted is not None:
@@ -244,9 +251,7 @@ def feed_handlers(feed: Feed) -> Handlers:
 
     return {
         AttemptEnded: attempted,
-        DeliveryStored: lambda e: feed.delivered(
-            e.accepted, e.receipt, e.endpoint.settings.shown_provider
-        ),
+        DeliveryStored: stored,
         JobCorrupt: lambda e: own(e.own),
         OwnEventStored: lambda e: feed.delivered(e.accepted, e.receipt),
     }
@@ -255,6 +260,11 @@ def feed_handlers(feed: Feed) -> Handlers:
 def _first(names: list[str]) -> list[str]:
     """A few of the names, each once: a batch of a thousand still makes one short line."""
     return names if len(names) < 2 else list(dict.fromkeys(names))[:NAMES_SHOWN]
+
+
+@lru_cache(maxsize=1)  # the deliveries of a group took equally long
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
 
 
 STATES: Mapping[str, int] = {"healthy": 0, "recovering": 1, "failing": 2, "paused": 3}

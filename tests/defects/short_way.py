@@ -18,9 +18,10 @@ SHORT_WAY = (
         "small POSTs of one endpoint all go before those of another",
         Edit(
             "router/web/ingest_group.py",
-            "            del ready[name]\n"
             "            if waiting:\n"
-            "                ready[name] = waiting  # behind the others\n",
+            "                ready.move_to_end(name)  # behind the others\n"
+            "            else:\n"
+            "                del ready[name]\n",
             "            if not waiting:\n                del ready[name]\n",
         ),
         "unit/web/test_ingest_group.py::test_endpoints_take_turns",

@@ -242,9 +242,9 @@ async def test_the_ring_outlives_the_last_watcher_for_a_while(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         seen = last_id(rig.feed.take(watcher))
     await rig.clock.advance(LINGER_S - HEARTBEAT_S)
-    assert rig.feed._live
+    assert rig.feed.live
     await rig.clock.advance(2 * HEARTBEAT_S)
-    assert not rig.feed._live
+    assert not rig.feed.live
     with rig.feed.watching(EVERYTHING, seen) as watcher:
         assert messages(rig.feed.take(watcher)) == [("gap", {"missed": None})]
     loop.cancel()

@@ -43,7 +43,7 @@ class Sender:
 
 
 class Costly(SystemClock):
-    """One by which time passes only while somebody is judged."""
+    """One by which time passes only while somebody is judged at a cost."""
 
     passed = 0.0
 
@@ -62,7 +62,7 @@ class Group:
         given: Any = self.intake
         self.real = IngestGroup(
             given,
-            clock=clock or SystemClock(),
+            clock=clock or Costly(),
             peers=Peers(),
             budget=self.budget,
             alone_s=alone_s,
