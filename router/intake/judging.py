@@ -1,7 +1,6 @@
 """Whether a request is genuine, and what a refused one leaves behind."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -22,11 +21,8 @@ Published = Callable[[Endpoint], tuple[str, ...] | None]
 """The address ranges that an endpoint's sender publishes; None: not known yet."""
 
 
-class Genuine(NamedTuple):
-    """A request that is proved, without what proved it where that is the secret itself."""
-
-    request: InboundRequest
-    verdict: Verified
+Genuine = tuple[InboundRequest, Verified]
+"""A request that is proved, without what proved it where that is the secret itself."""
 
 
 class Judge:
@@ -42,16 +38,28 @@ class Judge:
         self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
     ) -> Genuine | Reply:
         """The genuine request, or the answer to a refused one or to a handshake."""
-        verdict = self._verdict(live, endpoint, request)
+        settings, provider, now = endpoint.settings, endpoint.provider, self._clock.now()
+        verdict: Verified | Refused | None = None
+        if settings.allow_from:
+            verdict = self._stranger(settings, request.peer)
+        if verdict is None:
+            secrets = live.secrets.verifying(settings.secrets, now)
+            if provider.particular and request.method not in provider.methods:
+                verdict = provider.verify_handshake(request, secrets)
+            elif settings.unsigned:
+                verdict = provider.accept_unsigned(request)
+            else:
+                tolerance_s = settings.tolerance_s
+                verdict = provider.verify(request, secrets, now_ms=now, tolerance_s=tolerance_s)
         if isinstance(verdict, Refused):
             return self.refused(endpoint, verdict, request.peer, request.headers, request)
-        if endpoint.provider.particular:
-            text = endpoint.provider.answer(request)
+        if provider.particular:
+            text = provider.answer(request)
             if text is not None:  # a handshake
                 self._observe(HandshakeAnswered(endpoint.name, request.peer))
                 return Reply(200, text, "text/plain; charset=utf-8")
-            request = endpoint.provider.hidden(request)
-        return Genuine(request, verdict)
+            request = provider.hidden(request)
+        return request, verdict
 
     def refused(
         self,
@@ -78,22 +86,6 @@ class Judge:
                 }
             )
         return of_refusal(endpoint, refused)
-
-    def _verdict(
-        self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
-    ) -> Verified | Refused:
-        settings = endpoint.settings
-        if settings.allow_from and (stranger := self._stranger(settings, request.peer)):
-            return stranger
-        now = self._clock.now()
-        secrets = live.secrets.verifying(settings.secrets, now)
-        if endpoint.provider.particular and request.method not in endpoint.provider.methods:
-            return endpoint.provider.verify_handshake(request, secrets)
-        if settings.unsigned:
-            return endpoint.provider.accept_unsigned(request)
-        return endpoint.provider.verify(
-            request, secrets, now_ms=now, tolerance_s=settings.tolerance_s
-        )
 
     def _stranger(self, endpoint: Endpoint, peer: str) -> Refused | None:
         """Who may not deliver here. Ranges that nobody knows yet let nobody in."""

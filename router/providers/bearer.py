@@ -64,7 +64,7 @@ class JwtScheme(Scheme):
         self,
         found: Found,
         request: InboundRequest,
-        secrets: tuple[LiveSecret, ...],
+        secrets: Sequence[LiveSecret],
         now_ms: int,
         tolerance_s: int | None,
     ) -> Verified | Refused:

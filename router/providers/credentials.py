@@ -8,6 +8,7 @@ import binascii
 import hashlib
 import hmac
 import re
+from collections.abc import Sequence
 from urllib.parse import unquote_to_bytes
 
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
@@ -40,7 +41,7 @@ class CredentialScheme(Scheme):
         self,
         found: Found,
         request: InboundRequest,
-        secrets: tuple[LiveSecret, ...],
+        secrets: Sequence[LiveSecret],
         _now_ms: int,
         _tolerance_s: int | None,
     ) -> Verified | Refused:
@@ -92,7 +93,7 @@ def _pair(text: bytes | None) -> bytes | None:
 
 
 def equal_one(
-    shown: bytes, secrets: tuple[LiveSecret, ...], before: bytes | None = None
+    shown: bytes, secrets: Sequence[LiveSecret], before: bytes | None = None
 ) -> LiveSecret | None:
     """The first secret (after `before`) that equals what is shown; all are compared."""
     # Digests are of one length, so that not even a secret's length leaks.

@@ -42,9 +42,8 @@ class Spellings:
         found: dict[bytes, bytes] = {}
         part = self._part
         for name, value in headers:
-            key = part.get(name)
-            if key is not None and found.setdefault(key, value) != value:
-                return Ambiguous(key.decode("ascii"))
+            if name in part and found.setdefault(part[name], value) != value:
+                return Ambiguous(part[name].decode("ascii"))
         return found
 
     def first(self, headers: Headers) -> dict[bytes, bytes]:
@@ -52,6 +51,6 @@ class Spellings:
         found: dict[bytes, bytes] = {}
         part = self._part
         for name, value in headers:
-            if (key := part.get(name)) is not None:
-                found.setdefault(key, value)
+            if name in part:
+                found.setdefault(part[name], value)
         return found

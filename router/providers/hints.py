@@ -13,7 +13,7 @@ import msgspec
 
 from router.model.delivery import LiveSecret
 from router.providers.headers import Headers
-from router.providers.signatures import Candidates, Check
+from router.providers.signatures import Candidates, Check, Message
 
 BODY_MAX = 64 * 1024
 SECRETS_MAX = 2
@@ -81,7 +81,7 @@ _LEADS = (b"Bearer ", b"bearer ", b"Token ", b"token ")
 def for_bad(
     check: Check,
     secrets: Sequence[LiveSecret],
-    proof: tuple[Candidates, tuple[bytes, ...], int],
+    proof: tuple[Candidates, Message, int],
 ) -> str:
     """
     The signature fits no secret: would it fit a known alteration of body or secret?

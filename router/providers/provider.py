@@ -26,11 +26,10 @@ from router.providers.definition import (
 )
 from router.providers.handshakes import HandshakeResponder
 from router.providers.headers import wire
-from router.providers.read import Reader, Reading
+from router.providers.read import Reader
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
 from router.providers.verify import Verifier
-from router.structure import MeasuredBody
 from router.typing.shapes import Shapes, parse_shapes
 
 
@@ -61,6 +60,7 @@ class Provider(Sender):
     `particular`: it has handshakes, or what proves a request must be hidden.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
     `samples` gives those that are not in the definition.
+    `verify`, `accept_unsigned` and `read` are those of `Verifier` and `Reader`.
     """
 
     def __init__(
@@ -97,8 +97,9 @@ class Provider(Sender):
             for name in g.names
         )
         self.names_freely = definition.event != ValueSource() and not self.events
-        self._verifier = Verifier(definition)
-        self._reader = Reader(definition)
+        verifier = Verifier(definition)
+        self.verify, self.accept_unsigned = verifier.verify, verifier.accept_unsigned
+        self.read = Reader(definition).read
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r})"
@@ -107,29 +108,6 @@ class Provider(Sender):
     def shapes(self) -> Shapes:
         """What is known of the payloads, by event name; parsed when first needed."""
         return parse_shapes(self.definition.shapes)
-
-    def verify(
-        self,
-        request: InboundRequest,
-        secrets: Sequence[LiveSecret],
-        *,
-        now_ms: int,
-        tolerance_s: int | None = None,
-    ) -> Verified | Refused:
-        """
-        Verify one request; never raises, whatever the bytes.
-
-        Without a usable secret, and for a provider that signs nothing, the answer is Refused:
-        unsigned requests are let in by `accept_unsigned`, and only where an endpoint says so.
-        `tolerance_s` overrides the definition's (None) for timestamps that are signed.
-        """
-        return self._verifier.verify(
-            request, tuple([s for s in secrets if s.value]), now_ms=now_ms, tolerance_s=tolerance_s
-        )
-
-    def accept_unsigned(self, request: InboundRequest) -> Verified | Refused:
-        """For endpoints with `verify: none`: refused only for an ambiguous event or id header."""
-        return self._verifier.unambiguous(request) or Verified(None)
 
     def verify_handshake(
         self, request: InboundRequest, secrets: Sequence[LiveSecret]
@@ -149,10 +127,6 @@ class Provider(Sender):
         for name in self._shown_query:
             query = without(query, name)
         return msgspec.structs.replace(request, headers=headers, query_string=query)
-
-    def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
-        """The events of a verified request; never raises. `weighed`: what is known of its body."""
-        return self._reader.read(request, weighed)
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""

@@ -5,7 +5,7 @@ Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`,
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
@@ -74,16 +74,8 @@ class OddBodyError(Exception):
 Found = dict[bytes, bytes]
 
 
-class Heads(NamedTuple):
-    """
-    What the headers say of every event of a delivery: those that play a part, and the event's name
-    and number, where a header has them.
-    """
-
-    found: Found
-    name: str | None
-    number: str | None
-
+Payloads = Sequence[tuple[JSON, bytes | None]]
+"""The payload of each event, and its exact JSON where that is not the body."""
 
 Getter = Callable[[Found, str, JSON], str | None]
 """(headers by part, the event's name, its payload) to a text, or None if it is not there."""
@@ -107,48 +99,52 @@ class Reader:
         self._form_field = definition.form_field and definition.form_field.encode("ascii")
 
     def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
-        """The delivery's events, or why it has none. `weighed`: what is known of its body."""
-        heads = self._heads(request)
-        name, number = heads.name or UNKNOWN, heads.number
+        """
+        The events of a verified request, or why it has none; never raises. `weighed`: what is
+        known of its body.
+        """
+        # Every delivery goes this way: one plain loop, without a step for each part of an event.
+        found = self._headers.first(request.headers)
+        named = _named(self._event(found, "", None)) if self._event_header else None
+        number = self._id(found, "", None) if self._id_header and self._id else None
         delivery_id = number.encode("latin-1") if number else None
         try:
-            events = self._events(heads, request, weighed)
+            payloads = self._payloads(found, request, weighed)
         except OddBodyError as odd:
-            return Reading(
-                odd.state,
-                (),
-                ("no_id",) if self._id_header and delivery_id is None else (),
-                odd.reason,
-                name,
-                delivery_id,
-            )
-        return Reading(
-            "routed",
-            events,
-            ("no_id",) if self._id and None in [e.provider_id for e in events] else (),
-            None,
-            name,
-            delivery_id,
-        )
+            flags = ("no_id",) if self._id_header and delivery_id is None else ()
+            return Reading(odd.state, (), flags, odd.reason, named or UNKNOWN, delivery_id)
+        events = list[ReadEvent]()
+        flags = ()
+        for payload, raw in payloads:
+            name = named or _named(self._event(found, "", payload))
+            action = self._action(found, name, payload) if self._action else None
+            fields = {}
+            for root, get in self._fields:
+                if (value := get(found, name, payload)) is not None:
+                    fields[root] = value
+            provider_id = delivery_id
+            if self._id:
+                if not self._id_header:
+                    number = self._id(found, name, payload)
+                    provider_id = number.encode("utf-8") if number else None
+                if provider_id is None:
+                    flags = ("no_id",)
+            events.append(ReadEvent(len(events), name, action, payload, raw, fields, provider_id))
+        return Reading("routed", tuple(events), flags, None, named or UNKNOWN, delivery_id)
 
-    def _heads(self, request: InboundRequest) -> Heads:
-        found = self._headers.first(request.headers)
-        name = _named(self._event(found, "", None)) if self._event_header else None
-        number = self._id(found, "", None) if self._id and self._id_header else None
-        return Heads(found, name, number)
-
-    def _events(
-        self, heads: Heads, request: InboundRequest, weighed: MeasuredBody | None
-    ) -> tuple[ReadEvent, ...]:
+    def _payloads(
+        self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
+    ) -> Payloads:
+        """What the body holds, an event each."""
         body = request.body
         if self._split is not None:
-            return self._batch(heads, body, weighed)
+            return self._batch(self._split, body, weighed)
         if not self._json_only:
-            return (self._one(0, heads, *self._of_kind(heads.found, request, weighed)),)
-        if self._form_field and forms.is_form(heads.found.get(b"content-type", b"")):
+            return (self._of_kind(found, request, weighed),)
+        if self._form_field and forms.is_form(found.get(b"content-type", b"")):
             raw = _read(forms.field_of, body, self._form_field)
-            return (self._one(0, heads, decoded(raw), raw),)
-        return (self._one(0, heads, decoded(body, weighed), None),)
+            return ((decoded(raw), raw),)
+        return ((decoded(body, weighed), None),)
 
     def _of_kind(
         self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
@@ -166,32 +162,13 @@ class Reader:
             return decoded(raw), raw
         return _read(forms.fields_of, form), None
 
-    def _batch(
-        self, heads: Heads, body: bytes, weighed: MeasuredBody | None
-    ) -> tuple[ReadEvent, ...]:
+    def _batch(self, most: int, body: bytes, weighed: MeasuredBody | None) -> Payloads:
         payload = decoded(body, weighed)
         if not isinstance(payload, list):
-            return (self._one(0, heads, payload, body.strip(_SPACE)),)
-        if self._split is not None and len(payload) > self._split:
-            raise OddBodyError("too_complex", f"over {self._split:,} events")
-        each = zip(payload, _SLICES.decode(body), strict=True)
-        return tuple([self._one(i, heads, p, bytes(raw)) for i, (p, raw) in enumerate(each)])
-
-    def _one(self, index: int, heads: Heads, payload: JSON, raw: bytes | None) -> ReadEvent:
-        found = heads.found
-        name = heads.name or _named(self._event(found, "", payload))
-        action = self._action(found, name, payload) if self._action else None
-        number = heads.number
-        if self._id is not None and not self._id_header:
-            number = self._id(found, name, payload)
-        fields = {}
-        for root, get in self._fields:
-            if (value := get(found, name, payload)) is not None:
-                fields[root] = value
-        encoding = "latin-1" if self._id_header else "utf-8"
-        return ReadEvent(
-            index, name, action, payload, raw, fields, number.encode(encoding) if number else None
-        )
+            return ((payload, body.strip(_SPACE)),)
+        if len(payload) > most:
+            raise OddBodyError("too_complex", f"over {most:,} events")
+        return [(p, bytes(r)) for p, r in zip(payload, _SLICES.decode(body), strict=True)]
 
     def _getter(self, source: ValueSource, *, numbers: bool = False) -> Getter:
         if source.event:
@@ -263,8 +240,10 @@ def _named(text: str | None) -> str:
 
 def _header_getter(part: bytes, prefix: str) -> Getter:
     def get(found: Found, _name: str, _payload: JSON) -> str | None:
-        value = found.get(part)
-        return _without(prefix, value.decode("latin-1")) if value is not None else None
+        if part not in found:
+            return None
+        text = found[part].decode("latin-1")
+        return _without(prefix, text) if prefix else text
 
     return get
 
@@ -302,7 +281,9 @@ def _one_field_getter(path: tuple[str, ...], prefix: str) -> Getter:
             if not isinstance(value, dict):
                 return None
             value = value.get(key)
-        return _without(prefix, value) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return None
+        return _without(prefix, value) if prefix else value
 
     return get
 
@@ -321,6 +302,4 @@ def dug(payload: JSON, path: str) -> JSON:
 
 
 def _without(prefix: str, text: str) -> str | None:
-    if not prefix:
-        return text
     return text[len(prefix) :] if text.startswith(prefix) else None

@@ -42,8 +42,6 @@ def spellings(definition: Definition) -> Spellings:
     return Spellings(parts)
 
 
-def is_stale(timestamp_s: int | None, tolerance_s: int | None, now_ms: int) -> bool:
+def is_stale(timestamp_s: int, tolerance_s: int, now_ms: int) -> bool:
     """Is a signed time too far from our clock, before or after?"""
-    if timestamp_s is None or tolerance_s is None:
-        return False
     return abs(now_ms - timestamp_s * 1000) > tolerance_s * 1000

@@ -32,7 +32,7 @@ def decode_hex(text: bytes) -> bytes | None:
         raw = binascii.unhexlify(text)
     except ValueError:
         return None
-    return raw if raw and raw.hex().encode() == text else None
+    return raw if raw and text.lower() == text else None
 
 
 def decode_base64(text: bytes) -> bytes | None:

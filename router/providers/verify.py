@@ -5,6 +5,8 @@ Whatever bytes arrive, the answer is one of the two. A definition is compiled on
 of proof; of several ways one is enough, and all are tried.
 """
 
+from collections.abc import Sequence
+
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers.bearer import JwtScheme
 from router.providers.credentials import CredentialScheme
@@ -32,7 +34,12 @@ _NEAREST = (
 
 
 class Verifier:
-    """Verifies requests by one definition."""
+    """
+    Verifies requests by one definition; never raises, whatever the bytes.
+
+    Without a usable secret, and for a definition that signs nothing, the answer is Refused:
+    unsigned requests are let in by `accept_unsigned`, and only where an endpoint says so.
+    """
 
     def __init__(self, definition: Definition) -> None:
         self._status = definition.refuse_with
@@ -47,32 +54,36 @@ class Verifier:
     def verify(
         self,
         request: InboundRequest,
-        secrets: tuple[LiveSecret, ...],
+        secrets: Sequence[LiveSecret],
         *,
         now_ms: int,
-        tolerance_s: int | None,
+        tolerance_s: int | None = None,
     ) -> Verified | Refused:
-        """Verified by the first secret that fits, or why not."""
+        """
+        Verified by the first secret that fits, or why not. `tolerance_s` overrides the
+        definition's (None) for timestamps that are signed.
+        """
         found = self._spellings.collect(request.headers)
         if isinstance(found, Ambiguous):
             return self._ambiguous(found)
         if not self._schemes:
             return self._refused("unsigned_provider", "this provider signs nothing")
-        if not secrets:
+        usable = [s for s in secrets if s.value]
+        if not usable:
             return self._refused("no_secret", "the endpoint has no live secret")
         if self._only is not None:
-            return self._only(found, request, secrets, now_ms, tolerance_s)
-        each = [verify(found, request, secrets, now_ms, tolerance_s) for verify in self._schemes]
+            return self._only(found, request, usable, now_ms, tolerance_s)
+        each = [verify(found, request, usable, now_ms, tolerance_s) for verify in self._schemes]
         good = [verdict for verdict in each if isinstance(verdict, Verified)]
         refused = [verdict for verdict in each if isinstance(verdict, Refused)]
         return (
             good[0] if good else min(refused, key=lambda r: (*_NEAREST, r.reason).index(r.reason))
         )
 
-    def unambiguous(self, request: InboundRequest) -> Refused | None:
-        """The refusal of an unsigned request that names its event or id twice, if it does."""
+    def accept_unsigned(self, request: InboundRequest) -> Verified | Refused:
+        """For endpoints with `verify: none`: refused only for an ambiguous event or id header."""
         found = self._spellings.collect(request.headers)
-        return self._ambiguous(found) if isinstance(found, Ambiguous) else None
+        return self._ambiguous(found) if isinstance(found, Ambiguous) else Verified(None)
 
     def _ambiguous(self, found: Ambiguous) -> Refused:
         return self._refused("ambiguous_header", f"{found.header} came twice and differs")

@@ -8,9 +8,9 @@ PROOF = (
         "the first secret that fits ends the search",
         Edit(
             "router/providers/signed.py",
-            "[s for s in secrets if self._check(s.value, proof.signatures, proof.message)]",
-            "[s for s in [next((s for s in secrets if self._check(s.value, proof.signatures,"
-            " proof.message)), None)] if s is not None]",
+            "[s.name for s in secrets if check(s.value, signatures, message)]",
+            "[n for n in [next((s.name for s in secrets if check(s.value, signatures, message)),"
+            " None)] if n is not None]",
         ),
         "unit/providers/test_constant_time.py::"
         "test_a_single_signature_is_compared_with_every_secret",
@@ -76,8 +76,8 @@ PROOF = (
         "a timestamp of any digits",
         Edit(
             "router/providers/signed.py",
-            "        if len(stamp) > TIMESTAMP_DIGITS_MAX or not stamp.isdigit():\n",
-            "        if not stamp.strip().lstrip(b'+-').isdigit():\n",
+            "(len(stamp) > TIMESTAMP_DIGITS_MAX or not stamp.isdigit()):\n",
+            "not stamp.strip().lstrip(b'+-').isdigit():\n",
         ),
         "unit/providers/test_verify.py::test_only_plain_digits_are_a_timestamp",
     ),
@@ -86,9 +86,9 @@ PROOF = (
         "of two headers the last one counts",
         Edit(
             "router/providers/headers.py",
-            "            if key is not None and found.setdefault(key, value) != value:\n"
-            '                return Ambiguous(key.decode("ascii"))\n',
-            "            if key is not None:\n                found[key] = value\n",
+            "            if name in part and found.setdefault(part[name], value) != value:\n"
+            '                return Ambiguous(part[name].decode("ascii"))\n',
+            "            if name in part:\n                found[part[name]] = value\n",
         ),
         "conformance/test_providers.py::test_doubled_headers_that_differ_are_ambiguous",
     ),

@@ -99,9 +99,9 @@ PUBLISHED = (
         "parsed before verified",
         Edit(
             "router/intake/judging.py",
-            "        verdict = self._verdict(live, endpoint, request)\n",
-            "        endpoint.provider.read(request)\n"
-            "        verdict = self._verdict(live, endpoint, request)\n",
+            "        verdict: Verified | Refused | None = None\n",
+            "        verdict: Verified | Refused | None = None\n"
+            "        provider.read(request)\n",
         ),
         "unit/intake/test_intake_order.py::test_a_forgery_is_not_read",
     ),
@@ -110,12 +110,14 @@ PUBLISHED = (
         "the body written anew is what is signed",
         Edit(
             "router/providers/signed.py",
-            "        if (message := filled(self._template, found, body)) is None:\n",
+            "        if message is None:\n",
+            "        import msgspec\n"
             "        try:\n"
-            "            body = msgspec.json.encode(msgspec.json.decode(body))\n"
+            "            body = msgspec.json.encode(msgspec.json.decode(request.body))\n"
+            "            message = filled(self._template, found, body)\n"
             "        except ValueError:\n"
             "            pass\n"
-            "        if (message := filled(self._template, found, body)) is None:\n",
+            "        if message is None:\n",
         ),
         "unit/providers/test_signed.py::test_the_body_is_signed_byte_for_byte",
     ),
