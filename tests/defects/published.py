@@ -100,8 +100,7 @@ PUBLISHED = (
         Edit(
             "router/intake/judging.py",
             "        verdict: Verified | Refused | None = None\n",
-            "        verdict: Verified | Refused | None = None\n"
-            "        provider.read(request)\n",
+            "        verdict: Verified | Refused | None = None\n        provider.read(request)\n",
         ),
         "unit/intake/test_intake_order.py::test_a_forgery_is_not_read",
     ),
