@@ -7,10 +7,10 @@ import pytest
 from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store.sqlite import settling
 from router.store.sqlite.accepting import Anomaly
-from router.store.sqlite.writer_state import ROWS, Book
+from router.store.sqlite.writer_state import LAST_DELIVERY_STEP, ROWS, Book
 from router.store.values import ALREADY, HELD, Settled
 from tests.clocks import START_MS
-from tests.store_values import FAR, a_settlement
+from tests.store_values import FAR, GENERATION, a_settlement
 from tests.unit.store.ledger import Ledger, ending
 
 COLUMNS = "state, due_at, ended_at, reason, charged, deaths, lease"
@@ -127,6 +127,24 @@ def test_what_an_attempt_ran_under_is_kept_with_it(ledger: Ledger) -> None:
         "SELECT first_delivery, last_delivery FROM generations WHERE n = ?", (generation,)
     ).fetchone()
     assert first == 1 <= last
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_the_attempts_of_a_batch_ran_under_is_kept_with_each(
+    ledger: Ledger, order: int
+) -> None:
+    """However far apart their deliveries are, and in whatever order they end."""
+    far = 3 * LAST_DELIVERY_STEP
+    for number in (1, 2, far):
+        ledger.book.next_delivery = number
+        ledger.accept(ledger.make.job(), generation="old")
+    jobs = [one.job for one in ledger.lease({"erp": 3}).jobs]
+    ends = [ending(job) for job in jobs[::order]]
+    assert settling.settle_all(ledger.book, ends) == [HELD] * 3
+    ((first, last),) = ledger.db.execute(
+        "SELECT first_delivery, last_delivery FROM generations WHERE id = ?", (GENERATION,)
+    )
+    assert first == 1 < far <= last
 
 
 def test_what_a_generation_is_kept_for_is_looked_up_once(ledger: Ledger) -> None:
