@@ -70,8 +70,16 @@ def refusal_headers(
 def reply_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
     """A whole answer that the intake gave."""
     body = reply.body
-    given = (len(body), reply.content_type, reply.retry_after, reply.challenge, reply.close)
-    return _reply_head(reply.status, keep_alive, *given) + body
+    head = _reply_head(
+        reply.status,
+        keep_alive,
+        len(body),
+        reply.content_type,
+        reply.retry_after,
+        reply.challenge,
+        reply.close,
+    )
+    return head + body
 
 
 def refusal_bytes(refused: IngestRefusal, *, keep_alive: bool) -> bytes:

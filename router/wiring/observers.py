@@ -33,7 +33,7 @@ from router.model.target import TargetChange
 from router.refusals import PROBE
 from router.rules.plan import Plan
 from router.serving.own_events import OwnEventPlanned, OwnEventStored
-from router.store.values import Acceptance, Accepted, Duplicate
+from router.store.values import Acceptance, Accepted
 from router.web.feed import Feed
 
 NAMES_SHOWN = 10
@@ -76,7 +76,7 @@ class IntakeObserver:
                 "request failed", endpoint=e.endpoint, error=repr(e.error), exc_info=e.error
             ),
             OwnEventPlanned: self._own_planned,
-            OwnEventStored: lambda e: self._cancelled(e.receipt),
+            OwnEventStored: self._own_stored,
             RequestRefused: self._refused,
             ReviveFailed: lambda e: self._log.error(
                 "could not revive", delivery=e.delivery, error=str(e.error)
@@ -86,20 +86,23 @@ class IntakeObserver:
 
     def _stored(self, e: DeliveryStored) -> None:
         delivery, plan, endpoint, receipt = e.accepted.delivery, e.plan, e.endpoint, e.receipt
-        metrics, known = self._metrics, isinstance(receipt, Duplicate)
+        metrics = self._metrics
         if e.secret is not None:
             metrics.secret_used(e.secret, delivery.received_at)
-        metrics.delivered(endpoint.name, "duplicate" if known else delivery.state)
-        if not known:
-            self._cancelled(receipt)
+        verdict = result = "duplicate"
+        if isinstance(receipt, Accepted):
+            verdict, result = "accepted", delivery.state
             self._count(delivery, plan, self._log)
+            for reason in receipt.cancelled:
+                metrics.cancelled(reason)
+        metrics.delivered(endpoint.name, result)
         sender, most = endpoint.settings.shown_provider, endpoint.provider.ack_within_s
         metrics.acked(sender, e.seconds, most)
         self._log.info(
             "delivery",
             endpoint=endpoint.name,
             delivery=receipt.delivery,
-            verdict="duplicate" if known else "accepted",
+            verdict=verdict,
             state=delivery.state,
             events=_first([one.name for one in plan.events]),
             rules=_first([job.rule for job in plan.jobs]),
@@ -112,6 +115,10 @@ class IntakeObserver:
         names = [one.name for one in e.plan.events]
         rules = list(dict.fromkeys(job.rule for job in e.plan.jobs))
         self._own.info("own event", delivery=e.delivery.id, events=names, rules=rules)
+
+    def _own_stored(self, e: OwnEventStored) -> None:
+        for reason in e.receipt.cancelled:
+            self._metrics.cancelled(reason)
 
     def _count(self, delivery: Delivery, plan: Plan, log: Log) -> None:
         """Which rules were evaluated, and what each made of each event."""
@@ -127,10 +134,6 @@ class IntakeObserver:
             for rule, reason in found.errors:
                 metrics.rule_erred(rule)
                 log.debug("rule error", rule=rule, reason=reason, delivery=delivery.id)
-
-    def _cancelled(self, receipt: Accepted | Duplicate) -> None:
-        for reason in receipt.cancelled if isinstance(receipt, Accepted) else ():
-            self._metrics.cancelled(reason)
 
     def _handshake(self, e: HandshakeAnswered) -> None:
         self._metrics.delivered(e.endpoint, "handshake")
