@@ -42,27 +42,20 @@ def too_complex(body: bytes) -> str | None:
     # A body with fewer bytes cannot hold that much structure.
     if len(body) > STRUCTURE_MAX and _structure(body) > STRUCTURE_MAX:
         return f"over {STRUCTURE_MAX:,} structure characters"
-    if _has_brackets(body, DEPTH_MAX) and depth(body) > DEPTH_MAX:
-        return f"nested deeper than {DEPTH_MAX}"
+    brackets, most = 0, DEPTH_MAX + 1
+    for at in range(0, len(body), _PIECE):
+        piece = body[at : at + _PIECE]
+        # Few are found at memory speed, and of many no more are sought than matter.
+        arrays, objects = piece.replace(b"[", b"", most), piece.replace(b"{", b"", most)
+        brackets += 2 * len(piece) - len(arrays) - len(objects)
+        if brackets > DEPTH_MAX:  # the beginning of a large body mostly tells
+            return f"nested deeper than {DEPTH_MAX}" if depth(body) > DEPTH_MAX else None
     return None
 
 
 def indents(body: bytes) -> int:
     """About how many steps of indentation JSON would have, a value a line; never far too few."""
     return 2 * _structure(body) * depth(body)
-
-
-def _has_brackets(body: bytes, more_than: int) -> bool:
-    """Whether so many open; the beginning of a large body mostly tells."""
-    count = 0
-    for at in range(0, len(body), _PIECE):
-        piece = body[at : at + _PIECE]
-        # Few are found at memory speed, and of many no more are sought than matter.
-        for bracket in (b"[", b"{"):
-            count += len(piece) - len(piece.replace(bracket, b"", more_than + 1))
-        if count > more_than:
-            return True
-    return False
 
 
 def _structure(body: bytes) -> int:

@@ -113,7 +113,7 @@ class Reader:
         except OddBodyError as odd:
             flags = ("no_id",) if self._id_header and delivery_id is None else ()
             return Reading(odd.state, (), flags, odd.reason, named or UNKNOWN, delivery_id)
-        events = list[ReadEvent]()
+        events: list[ReadEvent] = []
         flags = ()
         for payload, raw in payloads:
             name = named or _named(self._event(found, "", payload))

@@ -8,9 +8,8 @@ PROOF = (
         "the first secret that fits ends the search",
         Edit(
             "router/providers/signed.py",
-            "[s.name for s in secrets if check(s.value, signatures, message)]",
-            "[n for n in [next((s.name for s in secrets if check(s.value, signatures, message)),"
-            " None)] if n is not None]",
+            "            if check(secret.value, signatures, message):\n",
+            "            if not fitting and check(secret.value, signatures, message):\n",
         ),
         "unit/providers/test_constant_time.py::"
         "test_a_single_signature_is_compared_with_every_secret",

@@ -250,8 +250,8 @@ PUBLISHED = (
         (
             Edit(
                 "router/structure.py",
-                " and depth(body) > DEPTH_MAX:",
-                " and depth(body) > 10**9:",
+                " if depth(body) > DEPTH_MAX else",
+                " if depth(body) > 10**9 else",
             ),
             Edit(
                 "router/expressions/json_text.py",
