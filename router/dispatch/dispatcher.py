@@ -12,6 +12,7 @@ from router.clock import Clock
 from router.dispatch.alarm import Alarm
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
+from router.dispatch.in_hand import InHand
 from router.dispatch.lease_plan import LeasePlan, Wanted
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
@@ -77,7 +78,20 @@ class Dispatcher:
             self.breakers.limits, clock, totals, body_bytes=self._settings.body_bytes
         )
         self._fairness = Fairness()
-        self._plan = LeasePlan(self._slots, self.breakers, totals, live.kind_of)
+        self._in_hand = InHand(
+            self._slots,
+            clock,
+            totals,
+            begin=self._begin,
+            give_back=self._put_back_unheld,
+            pass_on=lambda target, kind: (
+                target in self.breakers.unhealthy or self._plan.others_wait(target, kind)
+            ),
+            may_wait=lambda job: (job.rule, job.action) not in live.dead_if_interrupted(),
+        )
+        self._plan = LeasePlan(
+            self._slots, self.breakers, totals, live.kind_of, ahead=self._in_hand.more
+        )
         self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
         self._runner = Runner(
             store,
@@ -98,7 +112,6 @@ class Dispatcher:
         self._numbers = count(1)
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
         self._handed: deque[Work] = deque()
-        self._parked: dict[ActionKind, deque[Work]] = {k: deque() for k in totals}
         self._leasing: set[asyncio.Future[LeaseBatch]] = set()
         self._is_soon = False
         self._pause = self._lease_after = 0.0
@@ -214,9 +227,7 @@ class Dispatcher:
         self._alarm.ring()
         while self._handed:
             self._put_back(self._handed.popleft().job)
-        for parked in self._parked.values():
-            while parked:
-                self._runner.put_back(parked.popleft().job)
+        self._in_hand.give_back_all()
         await self._quiet(grace_s)
         self._runner.interrupt()
         await self._quiet(LAST_SETTLES_S)
@@ -257,43 +268,41 @@ class Dispatcher:
             return
         if self.breakers.unhealthy:
             self.breakers.begun(work.job)
+        self._in_hand.begins(work.job)
         self._runner.start(work)
 
     def _put_back(self, job: Job) -> None:
         self._landed(job)
         self._runner.put_back(job)
 
-    def _landed(self, job: Job) -> None:
-        """A slot is free: for a parked job, or for the next lease."""
-        kind = job.kind
-        self._slots.give(job.target, kind)
+    def _put_back_unheld(self, job: Job) -> None:
+        """The same of one that holds no slot."""
+        if self._slots.bodies.held:
+            self._slots.bodies.give(job)
+        self._runner.put_back(job)
+
+    def _landed(self, job: Job) -> bool:
+        """
+        A slot is free: for a parked job, for one that was leased ahead (True: it has begun), or for
+        the next lease.
+        """
+        target, kind = job.target, job.kind
+        self._slots.give(target, kind)
         if self._slots.bodies.held and self._slots.bodies.give(job):
             self._alarm.ring()  # a job of any kind may have waited for that
-        if self._parked[kind]:
-            self._unpark(kind)
-        if self._plan.freed(job.target, kind) and not self._is_soon:
+        self._in_hand.landed(job)
+        self._in_hand.unpark(kind)
+        goes_on = self._in_hand.begin_next(target, kind)
+        if self._plan.freed(target, kind) and not self._is_soon:
             self._is_soon = True
             asyncio.get_running_loop().call_soon(self._go_on)
+        return goes_on
 
     def _go_on(self) -> None:
         """Some slots came free in this turn: one commit has their ends, and the next jobs."""
         self._is_soon = False
-        self._runner.settling.flush()
         if self._draining or not self._lease_due():
             self._alarm.ring()
-
-    def _unpark(self, kind: ActionKind) -> None:
-        """Start parked jobs as far as there is room, each looked at once."""
-        parked = self._parked[kind]
-        for _ in range(len(parked)):
-            if not parked:  # an action that never waits has landed, and so unparked the rest
-                return
-            work = parked.popleft()
-            if self._slots.room(work.job.target, kind):
-                self._slots.take(work.job.target, kind)
-                self._begin(work)
-            else:
-                parked.append(work)
 
     def _due_again(self, job: Job, due_at: int) -> None:
         soon = due_at - self._clock.ledger() <= SOON_MS
@@ -319,7 +328,8 @@ class Dispatcher:
         wanted = self._plan.take(now)
         if not wanted:
             return False
-        lease, slots = self._lease_token(), {target: room for target, (_, room) in wanted.items()}
+        self._runner.settling.flush()  # so that one commit carries both
+        lease, slots = self._lease_token(), {t: one.room + one.ahead for t, one in wanted.items()}
         asked = _Asked(wanted, lease, now)
         try:
             fresh = self._fairness.named(slots, now)
@@ -357,11 +367,17 @@ class Dispatcher:
             target, kind = work.job.target, work.job.kind
             if len(work.delivery.body) > SMALL:
                 self._slots.bodies.take(work.job, len(work.delivery.body))
-            if wanted[target][0] == kind:
-                used[target] = used.get(target, 0) + 1
+            share, begun = wanted[target], used.get(target, 0)
+            if share.kind == kind and begun < share.room:
+                used[target] = begun + 1
                 self._begin(work)
+            elif self._draining:
+                self._put_back_unheld(work.job)
+            elif share.kind == kind:
+                self._in_hand.keep(work)
             else:
-                self._begin_or_park(work)
+                self._plan.learn(target, kind)
+                self._in_hand.park(work)
             self._fairness.taken(target, work.job.endpoint, work.job.id)
         for job in batch.corrupt:
             self._observe(JobCorrupt(job, self._runner.death(job)))
@@ -371,23 +387,11 @@ class Dispatcher:
                 self._plan.owed.discard(target)
                 self.breakers.drained(target)
 
-    def _begin_or_park(self, work: Work) -> None:
-        """A job of a kind that was not expected: it has its lease, not yet a slot."""
-        target, kind = work.job.target, work.job.kind
-        self._plan.learn(target, kind)
-        if self._draining:
-            self._runner.put_back(work.job)
-        elif self._slots.room(target, kind):
-            self._slots.take(target, kind)
-            self._begin(work)
-        else:
-            self._parked[kind].append(work)
-
     def _give_back(
         self, wanted: Wanted, used: Mapping[str, int], next_due: Mapping[str, int | None]
     ) -> None:
         """Give back the slots that no job came for, and remember what comes next."""
-        for target, (kind, room) in wanted.items():
+        for target, (kind, room, _) in wanted.items():
             self._plan.answered(target)
             unused = room - used.get(target, 0)
             if kind is not None and unused:
@@ -427,8 +431,7 @@ class Dispatcher:
             ends = self._runner.interrupted, self._runner.unbegun, self._runner.own_event
             for job in await self._lost.give_back(*ends):
                 self.wake(job.target, self._clock.ledger(), job.kind)
-        for kind in self._parked:
-            self._unpark(kind)
+        self._in_hand.unpark_all()
         self._slots.forget_full_buckets()
         await self.breakers.save(self._store.remember)
 

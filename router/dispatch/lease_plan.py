@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import NamedTuple
 
 from router.dispatch.breakers import Breakers
 from router.dispatch.due import DueTimes
@@ -15,15 +16,25 @@ LOOK = 512
 PROBES = 16
 """Targets of unknown kind leased from in one round, one job each."""
 
-Wanted = dict[str, tuple[ActionKind | None, int]]
-"""Targets, each with its kind if that is known, and how many of its jobs to lease."""
+
+class Share(NamedTuple):
+    """Of a target, of this kind if that is known: jobs to lease for held slots, and ahead."""
+
+    kind: ActionKind | None
+    room: int
+    ahead: int = 0
+
+
+Wanted = dict[str, Share]
+"""What to lease, by target."""
 
 
 class LeasePlan:
     """
     Targets with work that is due, those of each kind in turn.
 
-    `due` has the due time of each; `owed` are targets whose due jobs wait for their rate.
+    `due` has the due time of each; `owed` are targets whose due jobs wait for their rate. `ahead`
+    says how many more jobs than slots of a target to lease, by the slots that it is about to get.
     """
 
     def __init__(
@@ -32,8 +43,11 @@ class LeasePlan:
         breakers: Breakers,
         kinds: Iterable[ActionKind],
         kind_of: Callable[[str], ActionKind | None],
+        *,
+        ahead: Callable[[str, ActionKind, int], int] = lambda _target, _kind, _room: 0,
     ) -> None:
         self._slots, self._breakers, self._kind_of = slots, breakers, kind_of
+        self._ahead = ahead
         self.due = DueTimes()
         self._kinds: dict[str, ActionKind] = {}
         self._ready: dict[ActionKind, dict[str, None]] = {kind: {} for kind in kinds}
@@ -58,6 +72,11 @@ class LeasePlan:
             self._ready[kind][target] = None
         return bool(self._ready[kind])
 
+    def others_wait(self, target: str, kind: ActionKind) -> bool:
+        """Whether another target of the kind has due jobs and no slot."""
+        held_by = self._slots.held_by  # few hold one, so few are looked at
+        return any(t != target and not held_by(t, kind) for t in self._ready[kind])
+
     def answered(self, target: str) -> None:
         """A lease of this target is under way no more."""
         self._asked[target] -= 1
@@ -74,7 +93,7 @@ class LeasePlan:
             self._take_of(kind, now, wanted)
         for target in tuple(islice(self._unknown, PROBES)):
             del self._unknown[target]
-            wanted[target] = (None, 1)
+            wanted[target] = Share(None, 1)
         self._asked.update(wanted.keys())
         return wanted
 
@@ -90,10 +109,13 @@ class LeasePlan:
                 del ready[target]
                 continue
             room = min(share, slots.room(target, kind))
-            wait = 0.0 if room else slots.rate_wait(target, kind)
-            if room:
+            ahead = 0 if target in self._asked else self._ahead(target, kind, room)
+            if ahead and self.others_wait(target, kind):
+                ahead = 0
+            wait = 0.0 if room or ahead else slots.rate_wait(target, kind)
+            if room or ahead:
                 slots.take(target, kind, room)
-                wanted[target] = (kind, room)
+                wanted[target] = Share(kind, room, ahead)
             elif wait > 0:
                 self.owed.add(target)
                 self.due.put(target, now + math.ceil(wait * 1000))

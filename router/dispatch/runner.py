@@ -40,12 +40,13 @@ _NOTHING: Results = {}
 class Ends(NamedTuple):
     """
     What follows from a job's end. `called`: what came of calling its target, None if we broke it
-    off; `landed`: its slot is free; `due`: it is due again; `freed`: another one may start, by
-    target and due time; `lost`: its result could not be written within the patience.
+    off; `landed`: its slot is free (True: the next one has begun in it); `due`: it is due again;
+    `freed`: another one may start, by target and due time; `lost`: its result could not be written
+    within the patience.
     """
 
     called: Callable[[Job, Outcome | Skip | None], object]
-    landed: Callable[[Job], None]
+    landed: Callable[[Job], bool]
     due: Callable[[Job, int], None]
     freed: Callable[[str, int], None]
     lost: Callable[[Job], None]
@@ -194,8 +195,8 @@ class Runner:
         """It runs no more: its slot is free, its end is to be written."""
         if not KINDS[job.kind].local:
             self._ends.called(job, outcome)
-        self._ends.landed(job)
-        self._settle(job, self._settlement(job, outcome))
+        goes_on = self._ends.landed(job)
+        self._settle(job, self._settlement(job, outcome), can_wait=goes_on)
 
     # -- an action in a task ---------------------------------------------------------------------
 
@@ -208,6 +209,7 @@ class Runner:
         """The action's way; a cancellation that is not ours leaves without a settlement."""
         me = cast("asyncio.Task[None]", asyncio.current_task())
         self._acting.add(me)
+        goes_on = False
         outcome: Outcome | Skip | None = None
         job, begun = work.job, None if self._stopping else self._outcome(work, call)
         del work, call  # body and payload are large: once rendered, nobody holds them for a target
@@ -221,8 +223,8 @@ class Runner:
             self._acting.discard(me)
             if not KINDS[job.kind].local:
                 self._ends.called(job, outcome)
-            self._ends.landed(job)
-        self._settle(job, self._settlement(job, outcome))
+            goes_on = self._ends.landed(job)
+        self._settle(job, self._settlement(job, outcome), can_wait=goes_on)
 
     async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip:
         job = work.job
