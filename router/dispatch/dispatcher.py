@@ -396,6 +396,8 @@ class Dispatcher:
             unused = room - used.get(target, 0)
             if kind is not None and unused:
                 self._slots.give(target, kind, unused, unused=True)
+                while self._in_hand.begin_next(target, kind):  # leased for what was held until now
+                    pass
             due_at = next_due.get(target)
             if due_at is not None:
                 self._plan.due.put(target, due_at)

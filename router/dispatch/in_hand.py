@@ -17,6 +17,13 @@ SHORT_S = 0.025
 """How long a target's last run took at most, for its next jobs to be leased ahead."""
 KEEP_S = 1.0
 """How long a job that was leased ahead waits for its slot before it is given back."""
+REST_S = 10.0
+"""How long nothing is leased ahead for a target once something was given back."""
+SUSPECT = 2
+"""
+Deaths in a row of which the next is a job's last: it has the process to itself (`recover`), and is
+never said to have begun when it has not.
+"""
 
 
 class _Kept(NamedTuple):
@@ -31,10 +38,11 @@ class InHand:
     Jobs that are leased before a slot is held for them.
 
     Some are of a kind that nobody expected of their target: they wait for a slot of that. Others
-    were leased ahead, at most as many of a target as it holds slots: between two short runs no
+    were leased ahead, at most two for each slot that their target holds: between two short runs no
     commit is waited for. To the store they have begun, so they are given back when their slot does
-    not come at once, or when the target is to `pass_on` what it frees; whoever would suffer from a
-    beginning that was none is not leased ahead: it never `may_wait`, or has died before.
+    not come at once, or when the target is to `pass_on` what it frees. Whom a beginning that was
+    none would harm is given back at once: one that must not wait (`may_wait`), or whose next death
+    is its last.
     """
 
     def __init__(
@@ -56,6 +64,7 @@ class InHand:
         self._ahead: dict[str, deque[_Kept]] = {}
         self._began: dict[tuple[str, int], float] = {}
         self._short: set[str] = set()
+        self._rests: dict[str, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     # -- of a kind that was not expected --------------------------------------------------------
@@ -83,19 +92,23 @@ class InHand:
     # -- leased ahead ---------------------------------------------------------------------------
 
     def more(self, target: str, kind: ActionKind, room: int) -> int:
-        """How many of a target's jobs to lease ahead when `room` more of them begin."""
+        """
+        How many of a target's jobs to lease ahead when `room` more of them begin: none until half
+        of them are wanted, so that a lease is worth its while.
+        """
         if target not in self._short or self._slots.rated(target, kind) or self._slots.bodies.held:
             return 0
         held = self._slots.held_by(target, kind) + room
-        return max(0, held - len(self._ahead.get(target, ())))
+        wanted = 2 * held - len(self._ahead.get(target, ()))
+        return wanted if wanted >= held else 0
 
     def keep(self, work: Work) -> None:
         """A job was leased ahead; one that must not wait is given back."""
         job = work.job
         if self._begun(work):
             return
-        if job.deaths or not self._may_wait(job):
-            self._short.discard(job.target)
+        if job.deaths >= SUSPECT or not self._may_wait(job):
+            self._rest(job.target)
             self._give_back(job)
             return
         until = self._clock.monotonic() + KEEP_S
@@ -113,10 +126,14 @@ class InHand:
         began = self._began.pop((job.id, job.attempt), None)
         if began is None:
             return
-        if self._clock.monotonic() - began <= SHORT_S and self._may_wait(job):
-            self._short.add(job.target)
+        now, target = self._clock.monotonic(), job.target
+        if now < self._rests.get(target, now):
+            return
+        self._rests.pop(target, None)
+        if now - began <= SHORT_S and self._may_wait(job):
+            self._short.add(target)
         else:
-            self._short.discard(job.target)
+            self._short.discard(target)
 
     def begin_next(self, target: str, kind: ActionKind) -> bool:
         """A slot of a target came free: begin the job that was leased ahead for it, if any."""
@@ -151,8 +168,12 @@ class InHand:
         self._begin(work)
         return True
 
-    def _give_back_of(self, target: str) -> None:
+    def _rest(self, target: str) -> None:
         self._short.discard(target)
+        self._rests[target] = self._clock.monotonic() + REST_S
+
+    def _give_back_of(self, target: str) -> None:
+        self._rest(target)
         for kept in self._ahead.pop(target):
             self._give_back(kept.work.job)
 
