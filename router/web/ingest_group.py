@@ -110,10 +110,12 @@ class IngestGroup:
             self._walk_next()
 
     async def _walk(self, alone: asyncio.TimerHandle) -> None:
-        posts = self._take()
+        posts = list[SmallPost]()
         try:
             await self._intake.accept_group(self._admitted(posts), self._answer)
         except Exception as error:  # noqa: BLE001 - the last net: the senders must get 503
+            if not posts and self._ready:  # it would come here again and again
+                posts.append(self._next())
             self._failed(posts, error)
         finally:
             for post in posts:  # also those that nobody waits for or that were refused
@@ -123,22 +125,15 @@ class IngestGroup:
                 alone.cancel()
                 self._walk_on()
 
-    def _take(self) -> list[SmallPost]:
-        """The next group: one of each endpoint, then again, as long as there is room."""
-        self._measure(self._monotonic())
-        posts: list[SmallPost] = []
-        size, ready = 0, self._ready
-        while ready and len(posts) < GROUP_MAX:
-            name, waiting = next(iter(ready.items()))
-            size += len(waiting[0].body)
-            if size > GROUP_BYTES and posts:
-                break
-            posts.append(waiting.popleft())
-            if waiting:
-                ready.move_to_end(name)  # behind the others
-            else:
-                del ready[name]
-        return posts
+    def _next(self) -> SmallPost:
+        """One of the endpoint whose turn it is, which then stands behind the others."""
+        name, waiting = next(iter(self._ready.items()))
+        post = waiting.popleft()
+        if waiting:
+            self._ready.move_to_end(name)
+        else:
+            del self._ready[name]
+        return post
 
     def _measure(self, now: float) -> None:
         """A queue that ends says that one takes less than was thought, but not how much."""
@@ -150,14 +145,22 @@ class IngestGroup:
 
     def _admitted(self, posts: list[SmallPost]) -> Iterator[Arrival]:
         """
-        Those that have not waited too long, and for which there is memory, each looked at when the
-        one before has been judged. When the turn is over, the rest of `posts` waits for another.
+        The next group, which `posts` gathers: one of each endpoint, then again, each when the one
+        before has been judged, until there is no room or the turn is over. Who has waited too long
+        or finds no memory is refused.
         """
-        now, until = self._now(), self._monotonic() + TURN_S
-        for number, post in enumerate(posts):
-            if number and self._monotonic() >= until:
-                self._put_back(posts, number)
-                return
+        now, began = self._now(), self._monotonic()
+        self._measure(began)
+        room = GROUP_BYTES
+        while self._ready and len(posts) < GROUP_MAX:
+            room -= len(next(iter(self._ready.values()))[0].body)
+            if posts and room < 0:
+                break
+            if posts and self._monotonic() >= began + TURN_S:
+                self._walk_at_once()
+                break
+            post = self._next()
+            posts.append(post)
             if post.disconnected:
                 continue
             try:
@@ -176,18 +179,11 @@ class IngestGroup:
                 yield Arrival(post.endpoint, request, post)
         self._taken = len(posts) if self._ready else 0
 
-    def _put_back(self, posts: list[SmallPost], first: int) -> None:
-        """Those from this one on wait again, before what came later."""
-        later, self._ready = self._ready, OrderedDict()
-        for post in posts[first:]:
-            self._ready.setdefault(post.endpoint.name, deque()).append(post)
-        for name, waiting in later.items():
-            self._ready.setdefault(name, deque()).extend(waiting)
-        del posts[first:]
-        self._taken = first
+    def _walk_at_once(self) -> None:
+        """There is enough to do: nobody waits for the commit."""
         if self._walking is not None:
             self._walking.cancel()
-        self._walk_on()  # there is enough to do: nobody waits for the commit
+        self._walk_on()
 
     def _admit(self, post: SmallPost) -> None:
         if post.connection.is_late():

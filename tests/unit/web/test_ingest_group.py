@@ -117,10 +117,10 @@ async def test_endpoints_take_turns() -> None:
     assert group.intake.groups == [GROUP_MAX, 13]
 
 
-def judged_for(seconds: float) -> Group:
+def judged_for(seconds: float, alone_s: float = 0.0) -> Group:
     """A group of whose requests each takes so long to be judged."""
     clock = Costly()
-    group = Group(clock=clock)
+    group = Group(clock=clock, alone_s=alone_s)
 
     def judging(_arrival: object) -> None:
         clock.passed += seconds
@@ -137,6 +137,17 @@ async def test_a_group_ends_with_its_turn_and_the_rest_goes_next_in_the_same_ord
     heard = await group.answered(6)
     assert heard == [b"x0", b"y0", b"x1", b"y1", b"x2", b"y2"]
     assert group.intake.groups == [2, 2, 2]
+
+
+async def test_after_a_whole_turn_nobody_waits_for_the_commit() -> None:
+    group = judged_for(2 * TURN_S, alone_s=3600.0)
+    group.intake.gate = asyncio.Event()
+    for n in range(3):
+        group.offer("x", str(n))
+    await until(lambda: group.intake.groups == [1, 1, 1])
+    assert group.heard == []
+    group.intake.gate.set()
+    await group.answered(3)
 
 
 async def test_one_that_takes_longer_than_a_turn_has_one() -> None:
@@ -261,6 +272,20 @@ async def test_a_fault_of_ours_is_503_for_all_who_have_no_answer() -> None:
     group.offer("x", "2")
     await group.answered(2)
     assert group.heard == [(b"1", 503), (b"2", 503)]
+
+
+async def test_a_fault_before_anybody_was_looked_at_is_503_for_each_too() -> None:
+    group = Group()
+
+    async def failing(_arrivals: object, _answer: object) -> None:
+        raise RuntimeError("s3cret")
+
+    given: Any = group.intake
+    given.accept_group = failing
+    for n in range(3):
+        group.offer("x", str(n))
+    await group.answered(3)
+    assert group.heard == [(b"0", 503), (b"1", 503), (b"2", 503)]
 
 
 async def test_a_usual_push_needs_no_application(server: Server) -> None:
