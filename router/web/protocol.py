@@ -80,9 +80,10 @@ class WireProtocol(HttpToolsProtocol):
             self._wire.release(self.peer)
         self._deaf = True
         abandon(self._active)
-        if type(self.cycle) is SmallPost:
-            self.cycle = self._active = None
+        self.cycle = None if type(self.cycle) is SmallPost else self.cycle
         super().connection_lost(exc)
+        self.cycle = self._active = None
+        self.scope = None  # type: ignore[assignment]  # it knows us: both would wait for a collection
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; refuse what it or the head checks do not accept."""
@@ -401,10 +402,8 @@ class WireProtocol(HttpToolsProtocol):
         if now >= due:
             self._expire(phase.status, phase.word)
             due = now + self._wire.step_s
-        self._timer = None
-        if self._admitted:
-            wait = max(min(due - now, self._wire.step_s), 0.001)
-            self._timer = self.loop.call_later(wait, self._tick)
+        wait = max(min(due - now, self._wire.step_s), 0.001)
+        self._timer = self.loop.call_later(wait, self._tick) if self._admitted else None
 
     def _progress(self, now: float) -> Progress:
         at, active = self._at, self._active

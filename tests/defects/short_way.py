@@ -18,11 +18,11 @@ SHORT_WAY = (
         "small POSTs of one endpoint all go before those of another",
         Edit(
             "router/web/ingest_group.py",
-            "            if waiting:\n"
-            "                ready.move_to_end(name)  # behind the others\n"
-            "            else:\n"
-            "                del ready[name]\n",
-            "            if not waiting:\n                del ready[name]\n",
+            "        if waiting:\n"
+            "            self._ready.move_to_end(name)\n"
+            "        else:\n"
+            "            del self._ready[name]\n",
+            "        if not waiting:\n            del self._ready[name]\n",
         ),
         "unit/web/test_ingest_group.py::test_endpoints_take_turns",
     ),

@@ -1,9 +1,11 @@
 """Small POSTs that come together go through the intake together; each gets its own answer."""
 
 import asyncio
+import gc
 import socket
 import struct
-from collections.abc import AsyncIterator
+import weakref
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
 import pytest
@@ -345,6 +347,29 @@ async def test_an_idle_connection_holds_no_request(server: Server) -> None:
     (connection,) = server.listener._server.server_state.connections
     assert connection.cycle is None
     assert not [one for one in vars(connection).values() if isinstance(one, SmallPost)]
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """What is in a cycle stays."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.parametrize("method", [b"POST", b"GET"])
+async def test_a_connection_that_is_gone_waits_for_no_collection(
+    server: Server, method: bytes
+) -> None:
+    client = await server.connect()
+    connections = server.listener._server.server_state.connections
+    await until(lambda: len(connections) == 1)
+    gone = [weakref.ref(one) for one in connections]
+    await client.send(post(method=method))
+    await client.response()
+    await client.close()
+    await until(lambda: gone[0]() is None)
 
 
 async def test_stopping_waits_for_every_group_that_is_to_come() -> None:
