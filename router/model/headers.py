@@ -1,5 +1,7 @@
 """The headers of a request: what a value is, and what the ledger keeps."""
 
+from functools import lru_cache
+
 from router.model.delivery import REMOVED
 
 BLANKS = b" \t"
@@ -10,29 +12,16 @@ _SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 
 def kept_headers(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
     """Headers as text, credentials removed before anything stores or matches them."""
-    known = _PLAIN.get
-    return tuple(
-        [
-            (text, value.decode("latin-1")) if (text := known(name)) else _kept(name, value)
-            for name, value in headers
-        ]
-    )
+    kept = []
+    for name, value in headers:
+        text, sensitive = _header_name(name)
+        kept.append((text, REMOVED if sensitive else value.decode("latin-1")))
+    return tuple(kept)
 
 
-_PLAIN: dict[bytes, str] = {}
-"""Names that came lately and are those of no credentials, as text."""
-_PLAIN_MAX = 512
-
-
-def _kept(name: bytes, value: bytes) -> tuple[str, str]:
-    """A header whose name did not come lately."""
-    text = name.decode("latin-1")
-    if name in _SENSITIVE or name.startswith(b"proxy-"):
-        return text, REMOVED
-    if len(_PLAIN) >= _PLAIN_MAX:
-        _PLAIN.clear()
-    _PLAIN[name] = text
-    return text, value.decode("latin-1")
+@lru_cache(maxsize=512)
+def _header_name(name: bytes) -> tuple[str, bool]:
+    return name.decode("latin-1"), name in _SENSITIVE or name.startswith(b"proxy-")
 
 
 def joined_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -1,13 +1,7 @@
 """Headers as they are kept, and as rules see them."""
 
 from router.model.delivery import REMOVED
-from router.model.headers import (
-    _PLAIN,
-    _PLAIN_MAX,
-    header_of,
-    joined_headers,
-    kept_headers,
-)
+from router.model.headers import header_of, joined_headers, kept_headers
 
 
 def test_repeats_are_joined_in_their_order_at_the_first_one_s_place() -> None:
@@ -38,4 +32,3 @@ def test_more_names_than_are_remembered_are_kept_as_they_are() -> None:
         kept = kept_headers((*given, (b"cookie", b"1")))
         assert {value for name, value in kept if name == "cookie"} == {REMOVED}
         assert [(n, v) for n, v in kept if n != "cookie"] == [(n.decode(), "1") for n in names]
-    assert len(_PLAIN) <= _PLAIN_MAX
