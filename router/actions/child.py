@@ -49,13 +49,17 @@ class Tail:
 
         For a process that does one thing after another.
         """
-        for _ in range(TAKE_CHUNKS):
-            if self._pipe.closed or not self._read():
-                break
+        self.catch_up()
         taken = self.tail(), self.cut
         self._kept.clear()
         self.cut = False
         return taken
+
+    def catch_up(self) -> None:
+        """Read what is there by now."""
+        for _ in range(TAKE_CHUNKS):
+            if self._pipe.closed or not self._read():
+                break
 
     def close(self) -> None:
         """Stop reading; the writer gets EPIPE from now on."""
@@ -177,10 +181,13 @@ class Child:
 
     async def drained(self, seconds: float) -> None:
         """Read what is still in the pipes, `seconds` at most, then close them."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self.stdout.ended.wait()
-                await self.stderr.ended.wait()
+        self.stdout.catch_up()
+        self.stderr.catch_up()
+        if not self.stdout.ended.is_set() or not self.stderr.ended.is_set():  # somebody holds one
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.stdout.ended.wait()
+                    await self.stderr.ended.wait()
         self._close_pipes()
 
     def doom(self) -> None:
