@@ -29,7 +29,7 @@ async def test_half_a_head_gets_408(short: bool) -> None:
 
 
 async def test_an_http_0_9_line_ends(short: bool) -> None:
-    async with serving(short=short, header_s=0.05) as server:
+    async with serving(short=short, header_s=1.0) as server:
         client = await server.connect()
         await client.send(b"GET /wh_x\r\n")
         assert (await client.rest())[9:12] in (b"400", b"408")
