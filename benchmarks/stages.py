@@ -16,6 +16,7 @@ LOOP = {
     "the loop itself, uvloop's reads": ("asyncio/runners.py:", "uvloop/", "router/cli/serve.py:"),
     "request, parse and head checks": (
         "router/web/protocol.py:",
+        "router/web/bounded_connection.py:",
         "router/web/phases.py:",
         "router/web/head.py:",
         "router/web/connections.py:",
