@@ -138,8 +138,7 @@ class Planner:
             events.append(event)
             matches.append(found)
             scopes.append(scope)
-            if found.live or found.paused:
-                _gather(runs, batches, event, found, scope)
+            _gather(runs, batches, event, found, scope)
         if sum([len(run.rule.actions) for run in runs]) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
             return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
