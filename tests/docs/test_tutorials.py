@@ -9,6 +9,7 @@ import yaml
 
 from router.config import load
 from router.providers import builtin
+from router.web.phases import PHASES
 from tests.acceptance.process import ROOT
 from tests.docs.pages import Reader, lines, reading, steps
 
@@ -205,8 +206,14 @@ def answers_given() -> set[tuple[int, str]]:
     for path in (ROOT / "router" / "web").glob("*.py"):
         if path.name != "admin.py":
             text = path.read_text("utf-8")
-            found |= set(re.findall(r'(?:IngestRefusal|_stop|_refuse)\((\d+), "(\w+)"', text))
+            found |= set(
+                re.findall(
+                    r'(?:IngestRefusal|_stop|_refuse|refuse_head|_send_refusal)\((\d+), "(\w+)"',
+                    text,
+                )
+            )
             found |= set(re.findall(r'return [^\n]*?, (\d{3}), "(\w+)"', text))
+    found |= {(str(phase.status), phase.word) for phase in PHASES if phase.status}
     return {(int(status), word) for status, word in found}
 
 
