@@ -8,6 +8,7 @@ answered 200 is stored, each stored job succeeded, and each ran once.
 import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterProcess
 
 CONNECTIONS = 32
-SETTLE_S = 120.0
+SETTLE_S, STILL_S = 120.0, 0.5
 
 
 class WrongFigures(Exception):
@@ -105,7 +106,7 @@ def agree(
     rig: Rig, router: RouterProcess, count: int, *, slack: int = 0, extra_jobs: int = 0
 ) -> str:
     """
-    Compare the ledger with `count` answers of 200, once all jobs have ended.
+    Compare the ledger with `count` answers of 200, once all jobs have ended and it stands still.
 
     Every delivery has one job, `extra_jobs` aside. `slack` is how many requests may have been
     stored whose answer the generator did not wait for.
@@ -113,13 +114,16 @@ def agree(
     Raises:
         WrongFigures: they differ.
     """
+    found, since = ledger.counts(rig.store), time.monotonic()
 
     def ended() -> bool:
-        now = ledger.counts(rig.store)
-        return now.jobs == now.succeeded
+        nonlocal found, since
+        before, found = found, ledger.counts(rig.store)
+        if found != before:  # requests that the generator hung up on are stored a moment later
+            since = time.monotonic()
+        return found.jobs == found.succeeded and time.monotonic() - since >= STILL_S
 
     router.until(ended, "all jobs to succeed", seconds=SETTLE_S)
-    found = ledger.counts(rig.store)
     exact = found.deliveries + extra_jobs == found.jobs == found.succeeded == found.attempts
     if not exact or not count <= found.deliveries <= count + slack:
         raise WrongFigures(f"{count} answers of 200, but the ledger has {found}")
