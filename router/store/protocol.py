@@ -232,6 +232,7 @@ class DispatchStore(FactStore, Protocol):
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
+        ahead: Mapping[str, int] = {},
     ) -> Awaitable[LeaseBatch]:
         """
         Take up to `slots[target]` due jobs of each target, oldest due first, and record their
@@ -240,6 +241,15 @@ class DispatchStore(FactStore, Protocol):
 
         `fresh` names jobs of a target that go before all others; one that is not due is passed
         over. It is asked for at the call.
+
+        `ahead[target]` more are taken after those, and have not begun: no `started_at`. Who begins
+        one says so by `began`.
+        """
+
+    def began(self, job: Job) -> bool:
+        """
+        A job that was leased ahead begins now, at its `started_at`: `recover` will know it if the
+        process ends, though not after a power cut. False: it cannot be told, and must not begin.
         """
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
@@ -273,11 +283,11 @@ class DispatchStore(FactStore, Protocol):
         Reclaim the running jobs whose leases are of these `nodes`, which run no more.
 
         Each gets an `interrupted` attempt, uncharged; the third death in a row makes the job dead,
-        `crash_loop`. A job that had not begun (no `started_at`) has not died. Those with two deaths
-        are due one by one, `APART_MS` apart: the one that ends the process shall be alone then.
-        Jobs of a (rule, action) in `on_interrupt_dead` are dead at once, `interrupted`. What `died`
-        says of each dead one is accepted with it, and with any job that a verb of this store finds
-        unreadable from then on: it is dead, `corrupt`.
+        `crash_loop`. A job that had not begun (no `started_at`, and nobody said `began`) has not
+        died. Those with two deaths are due one by one, `APART_MS` apart: the one that ends the
+        process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
+        once, `interrupted`. What `died` says of each dead one is accepted with it, and with any job
+        that a verb of this store finds unreadable from then on: it is dead, `corrupt`.
         """
 
 

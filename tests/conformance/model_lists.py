@@ -47,6 +47,7 @@ class ModelLists:
         self._rule_counts: dict[str, RuleCount] = {}
         self._ruled: list[tuple[str, str]] = []
         self._facts: dict[str, Any] = {}
+        self._marks: dict[tuple[str, int], int | None] = {}  # attempts said to have begun, when
         self._ahead_then: dict[str, int] = {}  # the offset when a delivery came, a job changed last
         self._replays: dict[str, Replay] = {}
         self._made_by: dict[str, str] = {}  # job -> the replay that made it

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from router.errors import NotFound
 from router.model.target import TargetCounts
@@ -264,6 +265,67 @@ async def test_work_that_must_not_run_again_dies_at_once(store: Store, make: Mak
     ) == Recovered(0, 1)
     (job,) = await store.reads.jobs(Selector(state="dead"))
     assert job.reason == "interrupted"
+
+
+# Leased ahead
+
+
+async def test_what_is_leased_ahead_has_not_begun(store: Store, make: Maker) -> None:
+    """The first of them have, as many as there are slots."""
+    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abcd"]))
+    batch = await store.lease({"erp": 1}, lease="b.1", now=START_MS + 3, ahead={"erp": 2})
+    assert [one.job.started_at for one in batch.jobs] == [START_MS + 3, None, None]
+    for one in batch.jobs:
+        assert one.job == await store.reads.job(one.job.id)
+        assert (one.job.state, one.job.attempt, one.job.lease) == ("running", 1, "b.1")
+    assert batch.next_due == {"erp": START_MS}
+
+
+async def test_what_never_began_has_not_died(store: Store, make: Maker) -> None:
+    """However often: nobody is charged for a process that ended while he waited."""
+    await store.accept(make.acceptance(jobs=[make.job(), make.job(rule="other")]))
+    for boot in range(4):
+        await store.lease({"erp": 0}, lease=f"{boot}/1", now=FAR, ahead={"erp": 2})
+        dead = frozenset({("other", "erp")})
+        assert await store.recover(
+            nodes={str(boot)}, now=START_MS, on_interrupt_dead=dead
+        ) == Recovered(2, 0)
+    jobs = await store.reads.jobs(ALL)
+    assert [(j.state, j.deaths, j.charged, j.due_at) for j in jobs] == [
+        ("available", 0, 0, START_MS)
+    ] * 2
+
+
+async def test_what_began_after_it_was_leased_ahead_has_died(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abc"]))
+    batch = await store.lease({"erp": 0}, lease="old/1", now=START_MS, ahead={"erp": 3})
+    begun = [replace(one.job, started_at=START_MS + 7) for one in batch.jobs[:2]]
+    assert [store.began(job) for job in begun] == [True, True]
+    dead = frozenset({(begun[1].rule, "erp")})
+    assert await store.recover(nodes={"old"}, now=FAR, on_interrupt_dead=dead) == Recovered(2, 1)
+    jobs = [await store.reads.job(one.job.id) for one in batch.jobs]
+    assert [(j.state, j.deaths, j.reason) for j in jobs if j] == [
+        ("available", 1, None),
+        ("dead", 1, "interrupted"),
+        ("available", 0, None),
+    ]
+    record = await store.reads.delivery(begun[0].delivery)
+    assert record is not None
+    times = {a.job: a.started_at for a in record.attempts}
+    assert [times[job.id] for job in begun] == [START_MS + 7] * 2
+
+
+async def test_a_beginning_says_nothing_of_another_attempt(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance())
+    for state in ("available", "retryable"):
+        (one,) = (await store.lease({"erp": 0}, lease="b/1", now=FAR, ahead={"erp": 1})).jobs
+        job = replace(one.job, started_at=FAR)
+        assert store.began(job)
+        end = a_settlement(job, state, charged=False, due_at=START_MS)  # type: ignore[arg-type]
+        assert await store.settle(end) == HELD
+    await store.lease({"erp": 0}, lease="b/2", now=FAR, ahead={"erp": 1})
+    await store.recover(nodes={"b"}, now=FAR, on_interrupt_dead=NOBODY)
+    assert [job.deaths for job in await store.reads.jobs(ALL)] == [0]
 
 
 # The operator's verbs

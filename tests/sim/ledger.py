@@ -102,26 +102,37 @@ class Ledger(Singly):
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
+        ahead: Mapping[str, int] = {},
     ) -> LeaseBatch:
         await self.pause()
         jobs: list[Work] = []
         next_due: dict[str, int | None] = {}
         for target, room in slots.items():
             named = [self.records[id_] for id_ in fresh.get(target, ())]
-            ahead = [j for j in named if j.state in ("available", "retryable") and j.due_at <= now]
-            for _ in range(room):
-                job = ahead.pop(0) if ahead else self._first(target)
+            first = [j for j in named if j.state in ("available", "retryable") and j.due_at <= now]
+            for place in range(room + ahead.get(target, 0)):
+                job = first.pop(0) if first else self._first(target)
                 if job is None or job.due_at > now:
                     break
                 job = msgspec.structs.replace(
-                    job, state="running", attempt=job.attempt + 1, started_at=now, lease=lease
+                    job,
+                    state="running",
+                    attempt=job.attempt + 1,
+                    started_at=now if place < room else None,
+                    lease=lease,
                 )
                 self.records[job.id] = job
                 jobs.append(Work(job, self.deliveries_[job.delivery], None))
-            first = self._first(target)
-            next_due[target] = None if first is None else first.due_at
+            left = self._first(target)
+            next_due[target] = None if left is None else left.due_at
         await self.pause()
         return LeaseBatch(tuple(jobs), next_due)
+
+    def began(self, job: Job) -> bool:
+        record = self.records[job.id]
+        if (record.lease, record.attempt) == (job.lease, job.attempt):
+            self.records[job.id] = msgspec.structs.replace(record, started_at=job.started_at)
+        return True
 
     def _first(self, target: str) -> Job | None:
         queue = self._queues.get(target, [])
@@ -189,13 +200,13 @@ class Ledger(Singly):
         for job in sorted(self.records.values(), key=lambda job: job.id):
             if job.state != "running" or node_of(job.lease or "") not in nodes:
                 continue
-            reason = None
-            if (job.rule, job.action) in on_interrupt_dead:
+            reason, begun = None, job.started_at is not None
+            if begun and (job.rule, job.action) in on_interrupt_dead:
                 reason = "interrupted"
-            elif job.deaths + 1 >= DEATHS:
+            elif job.deaths + begun >= DEATHS:
                 reason = "crash_loop"
             self._put(_reclaimed(job, now, reason))
-            if reason is None and job.deaths + 2 == DEATHS:
+            if begun and reason is None and job.deaths + 2 == DEATHS:
                 self._put(
                     msgspec.structs.replace(self.records[job.id], due_at=now + suspects * APART_MS)
                 )
@@ -240,7 +251,7 @@ def _reclaimed(job: Job, now: int, reason: str | None) -> Job:
         state="available" if reason is None else "dead",
         lease=None,
         reason=reason,
-        deaths=job.deaths + 1,
+        deaths=job.deaths + (job.started_at is not None),
         due_at=now if reason is None else job.due_at,
     )
 

@@ -80,6 +80,10 @@ class View:
         self.dead = False
         self.reads = self
 
+    def began(self, job: Job) -> bool:
+        """Told at once, and outlives the process."""
+        return not self.dead and self._world.ledger.began(job)
+
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._world.ledger, name)
         if name == "lost_nodes":

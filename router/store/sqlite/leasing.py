@@ -10,6 +10,7 @@ import msgspec
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job, Work
 from router.store.sqlite import accepting, damage, reading
+from router.store.sqlite.begin_marks import BeginMark
 from router.store.sqlite.fragments import (
     AVAILABLE,
     DEAD,
@@ -75,19 +76,23 @@ def lease(
     lease: str,
     now: int,
     fresh: Mapping[str, Sequence[str]] = {},
+    ahead: Mapping[str, int] = {},
 ) -> LeaseBatch:
     """
     Take due jobs of each target and record their attempts, within the open transaction; those
     that cannot be read are put aside.
     """
+    wanted = slots
+    if ahead:
+        wanted = {target: count + ahead.get(target, 0) for target, count in slots.items()}
     while True:
         try:
-            batch = _hand_out(book, slots, lease, now, fresh)
+            batch = _hand_out(book, slots, wanted, lease, now, fresh)
         except Exception as error:  # nothing was written: all is read before anything is
             if not damage.is_unreadable(error):
                 raise
             found = damage.put_aside(
-                book, _numbers(book, slots, fresh), lambda n: _read_alone(book, n, now), now
+                book, _numbers(book, wanted, fresh), lambda n: _read_alone(book, n, now), now
             )
             if not found:
                 raise
@@ -100,34 +105,51 @@ def lease(
 def _hand_out(
     book: Book,
     slots: Mapping[str, int],
+    wanted: Mapping[str, int],
     token: str,
     now: int,
     fresh: Mapping[str, Sequence[str]],
 ) -> LeaseBatch:
     next_due: dict[str, int | None] = {}
     taken: list[list[Any]] = []
+    ahead: set[int] = set()
     room = LEASED_BYTES
-    for target, found in _candidates(book, slots):
+    for target, found in _candidates(book, wanted):
         named = _named(book, fresh[target], now) if fresh.get(target) else []
-        mine, rest, room = _choose(found, named, slots[target], now, room)
+        mine, rest, room = _choose(found, named, wanted[target], now, room)
         taken += mine
+        ahead.update([row[0] for row in mine[slots[target] :]])
         next_due[target] = rest
     if not taken:
         return LeaseBatch((), next_due)
     taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
     deliveries = _deliveries(book, taken)
     began = book.wall(now)
-    jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, began) for row in taken])
-    book.db.execute(
-        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
-        f"WHERE n {LISTED}",
-        (began, token, listed(row[0] for row in taken)),
+    jobs = tuple(
+        [
+            _leased(
+                row, deliveries[row[0] >> PLACE_BITS], token, None if row[0] in ahead else began
+            )
+            for row in taken
+        ]
     )
+    for at, numbers in ((began, [n for n, *_ in taken if n not in ahead]), (None, ahead)):
+        if numbers:
+            _begin(book, at, token, numbers)
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
     if linked := {row[0]: row[4] for row in taken if row[4] is not None}:
         book.later.append(lambda: book.linked.update(linked))
     book.pages += 1 + len(taken)
     return LeaseBatch(jobs, next_due)
+
+
+def _begin(book: Book, began: int | None, token: str, numbers: Collection[int]) -> None:
+    """Record an attempt of each; None: it has not begun yet."""
+    book.db.execute(
+        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
+        f"WHERE n {LISTED}",
+        (began, token, listed(numbers)),
+    )
 
 
 def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[str]]) -> list[int]:
@@ -192,12 +214,12 @@ def _choose(
     return mine, min(left, default=None), room
 
 
-def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Work:
+def _leased(row: list[Any], delivery: Delivery, token: str, began: int | None) -> Work:
     values = row[_JOB:]
     values[_STATE] = RUNNING
     values[_ATTEMPT] += 1
     values[_LEASE] = token
-    values[_STARTED] = now
+    values[_STARTED] = began
     return Work(to_job(values), delivery, None)
 
 
@@ -242,13 +264,19 @@ def recover(
     now: int,
     dead_on_interrupt: frozenset[tuple[str, str]],
     died: Died,
+    begun: Collection[BeginMark] = (),
 ) -> Recovered:
     """
     Reclaim the running jobs of these nodes, within the open transaction; those that cannot be
-    read are dead.
+    read are dead. `begun`: which of those that were leased ahead have begun.
     """
     book.died = died
     lost = [n for n, node in reading.holders(book.db) if node in nodes]
+    book.db.executemany(
+        "UPDATE jobs SET started_at = ? WHERE id = ? AND attempt = ? AND started_at IS NULL "
+        f"AND n {LISTED}",
+        [(mark.at, mark.job, mark.attempt, listed(lost)) for mark in begun],
+    )
     mark = book.mark()
     book.db.execute("SAVEPOINT recover")
     try:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from router.errors import StoreRefused
+from router.store.sqlite.begin_marks import TABLE_BYTES, BeginMarks
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
@@ -20,6 +21,9 @@ Identity = tuple[int, int]
 
 _CLAIM = 0x4000_0400
 """The byte of a store that its writer locks; those that SQLite locks lie before it."""
+
+_HOLDER_BYTES = 32
+"""Of a lock file, for the process that has it; behind them lie the marks of what has begun."""
 
 
 class Lock:
@@ -72,6 +76,10 @@ class Lock:
         self._put_back()
         return None
 
+    def marks(self) -> BeginMarks:
+        """The marks that the lock file has, to be read and added to until `close`."""
+        return BeginMarks(lambda: self._descriptors[0] if self._descriptors else -1, _HOLDER_BYTES)
+
     def close(self) -> None:
         """Give the right up. The file stays: removing it would let two servers each lock one."""
         while self._descriptors:
@@ -83,6 +91,8 @@ class Lock:
                 return
         with suppress(StoreRefused):  # somebody tries it just now: he is refused, and lets it go
             fresh = _locked(self._file, self._path)
+            table = os.pread(self._descriptors[0], TABLE_BYTES, _HOLDER_BYTES)
+            os.pwrite(fresh, table, _HOLDER_BYTES)
             os.dup2(fresh, self._descriptors[0], inheritable=False)
             os.close(fresh)
             self._own = _identity(os.fstat(self._descriptors[0]))
@@ -96,6 +106,10 @@ class NoLock(Lock):
 
     def gone(self) -> None:
         """It cannot be taken away."""
+
+    def marks(self) -> BeginMarks:
+        """In memory alone, as the store is."""
+        return BeginMarks(None, 0)
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -174,14 +188,14 @@ def _locked(file: Path, store: Path) -> int:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
         raise StoreRefused(
             f"{store} is in use by another router (process {holder or 'unknown'})"
         ) from error
     try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        holder = f"{os.getpid():<{_HOLDER_BYTES - 1}}\n"  # the marks of who was here stay
+        os.pwrite(descriptor, holder.encode("ascii"), 0)
     except OSError as error:
         os.close(descriptor)
         raise _unwritable(file, error) from error
