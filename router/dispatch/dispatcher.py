@@ -13,7 +13,7 @@ from router.dispatch.alarm import Alarm
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
 from router.dispatch.in_hand import InHand
-from router.dispatch.lease_plan import LeasePlan, Wanted
+from router.dispatch.lease_plan import LeasePlan, Wanted, counted
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
 from router.dispatch.observed import JobCorrupt, StoreFailed
@@ -82,6 +82,7 @@ class Dispatcher:
             self._slots,
             clock,
             totals,
+            said=store.began,
             begin=self._begin,
             give_back=self._put_back_unheld,
             pass_on=lambda target, kind: (
@@ -263,13 +264,13 @@ class Dispatcher:
 
     def _begin(self, work: Work) -> None:
         """Start a job whose slot is held."""
-        if self._draining:
+        begun = None if self._draining else self._in_hand.begins(work)
+        if begun is None:
             self._put_back(work.job)
             return
         if self.breakers.unhealthy:
-            self.breakers.begun(work.job)
-        self._in_hand.begins(work.job)
-        self._runner.start(work)
+            self.breakers.begun(begun.job)
+        self._runner.start(begun)
 
     def _put_back(self, job: Job) -> None:
         self._landed(job)
@@ -329,12 +330,12 @@ class Dispatcher:
         if not wanted:
             return False
         self._runner.settling.flush()  # so that one commit carries both
-        lease, slots = self._lease_token(), {t: one.room + one.ahead for t, one in wanted.items()}
-        asked = _Asked(wanted, lease, now)
+        slots, ahead, both = counted(wanted)
+        asked = _Asked(wanted, self._lease_token(), now)
         try:
-            fresh = self._fairness.named(slots, now)
+            fresh = self._fairness.named(both, now)
             call = asyncio.ensure_future(
-                self._store.lease(slots, lease=lease, now=now, fresh=fresh)
+                self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
             )
         except Exception as error:  # noqa: BLE001 - the loop must outlive any store
             self._not_leased(asked, error)
@@ -368,7 +369,7 @@ class Dispatcher:
             if len(work.delivery.body) > SMALL:
                 self._slots.bodies.take(work.job, len(work.delivery.body))
             share, begun = wanted[target], used.get(target, 0)
-            if share.kind == kind and begun < share.room:
+            if share.kind == kind and begun < share.room and work.job.started_at is not None:
                 used[target] = begun + 1
                 self._begin(work)
             elif self._draining:

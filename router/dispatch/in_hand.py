@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from router.clock import Clock
 from router.dispatch.slots import Slots
 from router.model.job import ActionKind, Job, Work
@@ -21,8 +23,8 @@ REST_S = 10.0
 """How long nothing is leased ahead for a target once something was given back."""
 SUSPECT = 2
 """
-Deaths in a row of which the next is a job's last: it has the process to itself (`recover`), and is
-never said to have begun when it has not.
+Deaths in a row of which the next is a job's last: it has the process to itself (`recover`), and
+that it begins must be durable.
 """
 
 
@@ -39,10 +41,10 @@ class InHand:
 
     Some are of a kind that nobody expected of their target: they wait for a slot of that. Others
     were leased ahead, at most two for each slot that their target holds: between two short runs no
-    commit is waited for. To the store they have begun, so they are given back when their slot does
-    not come at once, or when the target is to `pass_on` what it frees. Whom a beginning that was
-    none would harm is given back at once: one that must not wait (`may_wait`), or whose next death
-    is its last.
+    commit is waited for. They are given back when their slot does not come at once, or when the
+    target is to `pass_on` what it frees. When one begins, the store is told (`said`) in a way that
+    a power cut may undo. Whom that would harm is given back at once: one that must not begin twice
+    (`may_wait`), or whose next death is its last.
     """
 
     def __init__(
@@ -51,13 +53,14 @@ class InHand:
         clock: Clock,
         totals: Mapping[ActionKind, int],
         *,
+        said: Callable[[Job], bool],
         begin: Callable[[Work], None],
         give_back: Callable[[Job], None],
         pass_on: Callable[[str, ActionKind], bool],
         may_wait: Callable[[Job], bool],
     ) -> None:
         self._slots, self._clock = slots, clock
-        self._begin, self._give_back = begin, give_back
+        self._said, self._begin, self._give_back = said, begin, give_back
         self._pass_on, self._may_wait = pass_on, may_wait
         self._few = frozenset(kind for kind, total in totals.items() if total <= FEW)
         self._parked: dict[ActionKind, deque[Work]] = {kind: deque() for kind in totals}
@@ -116,10 +119,17 @@ class InHand:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(KEEP_S, self._expire)
 
-    def begins(self, job: Job) -> None:
-        """A job's action begins now."""
+    def begins(self, work: Work) -> Work | None:
+        """A job's action begins now; None: it must not, as the store cannot be told."""
+        job = work.job
+        if job.started_at is None:
+            job = replace(job, started_at=self._clock.now())
+            if not self._said(job):
+                return None
+            work = replace(work, job=job)
         if job.kind in self._few:
             self._began[job.id, job.attempt] = self._clock.monotonic()
+        return work
 
     def landed(self, job: Job) -> None:
         """It runs no more; how long it ran says whether its target's next ones may wait for it."""
@@ -143,12 +153,12 @@ class InHand:
         if self._pass_on(target, kind):
             self._give_back_of(target)
             return False
-        if not self._begun(ahead[0].work):
+        if not self._slots.room(target, kind):
             return False
-        ahead.popleft()
+        work = ahead.popleft().work  # before it begins: it may land at once
         if not ahead:
             del self._ahead[target]
-        return True
+        return self._begun(work)
 
     # -- both -----------------------------------------------------------------------------------
 

@@ -29,6 +29,13 @@ Wanted = dict[str, Share]
 """What to lease, by target."""
 
 
+def counted(wanted: Wanted) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Jobs by target: for held slots, ahead, and both."""
+    slots = {target: one.room for target, one in wanted.items()}
+    ahead = {target: one.ahead for target, one in wanted.items() if one.ahead}
+    return slots, ahead, {target: n + ahead.get(target, 0) for target, n in slots.items()}
+
+
 class LeasePlan:
     """
     Targets with work that is due, those of each kind in turn.

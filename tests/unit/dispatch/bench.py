@@ -158,6 +158,9 @@ class _Failing(Singly):
         self._bench.verbs.append("settle_all")
         return await super().settle_all(group)
 
+    def began(self, job: Job) -> bool:
+        return self._bench.ledger.began(job)
+
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._bench.ledger, name)
 
