@@ -190,7 +190,8 @@ class ModelStore(Singly, ModelLists):
             self._attempts.append(
                 Attempt(
                     job.id, job.attempt, started or ended, ended, "interrupted",
-                    "the router ended", {}, job.generation,
+                    "the router ended" if begun else "the router ended before it began",
+                    {}, job.generation,
                 )
             )  # fmt: skip
             freed = self._change(

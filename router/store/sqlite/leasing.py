@@ -33,6 +33,7 @@ LEASED_BYTES = 32 * 1024 * 1024
 
 MAX_DEATHS = 3
 ENDED_WITH_US = "the router ended"
+ENDED_BEFORE = "the router ended before it began"
 
 _BATCH = 16
 _decode = msgspec.json.Decoder(list[list[Any]])
@@ -307,9 +308,9 @@ def _reclaim(
     ).fetchall()
     book.db.execute(
         "INSERT OR IGNORE INTO attempts "
-        "SELECT n, attempt, coalesce(started_at, ?1), ?1, ?2, ?3, '{}', generation "
-        "FROM jobs WHERE n IN (SELECT value FROM json_each(?4))",
-        (ended, OUTCOME["interrupted"], ENDED_WITH_US, numbers),
+        "SELECT n, attempt, coalesce(started_at, ?1), ?1, ?2, iif(started_at IS NULL, ?3, ?4), "
+        "'{}', generation FROM jobs WHERE n IN (SELECT value FROM json_each(?5))",
+        (ended, OUTCOME["interrupted"], ENDED_BEFORE, ENDED_WITH_US, numbers),
     )
     dead = {row[0]: reason for row in found if (reason := _verdict(row, dead_on_interrupt))}
     book.db.execute(

@@ -4,7 +4,7 @@ import pytest
 
 from router.model.job import Predecessor
 from router.store.sqlite.fragments import OUTCOME, STATE
-from router.store.sqlite.leasing import ENDED_WITH_US
+from router.store.sqlite.leasing import ENDED_BEFORE, ENDED_WITH_US
 from router.store.values import APART_MS, Recovered
 from tests.clocks import START_MS
 from tests.store_values import FAR
@@ -27,8 +27,11 @@ def test_the_attempt_that_was_broken_off_is_written_down(ledger: Ledger) -> None
     columns = "number, started_at, ended_at, outcome, reason, result, generation"
     names = dict(ledger.rows("n, id", "generations"))
     found = [(*row[:6], names[row[6]]) for row in ledger.rows(columns, "attempts", "job")]
-    rest = (START_MS + 99, OUTCOME["interrupted"], ENDED_WITH_US, "{}")
-    assert found == [(1, START_MS + 7, *rest, "g1"), (1, START_MS + 99, *rest, "g2")]
+    end = (START_MS + 99, OUTCOME["interrupted"])
+    assert found == [
+        (1, START_MS + 7, *end, ENDED_WITH_US, "{}", "g1"),
+        (1, START_MS + 99, *end, ENDED_BEFORE, "{}", "g2"),
+    ]
 
 
 def test_what_is_taken_back_is_due_as_before_and_nobody_holds_it(ledger: Ledger) -> None:
