@@ -24,7 +24,7 @@ class BeginMark(NamedTuple):
     at: int
 
 
-class _Kept(NamedTuple):
+class _Placed(NamedTuple):
     """A mark at its place of the table; `lease`: of this process's own, else None."""
 
     place: int
@@ -42,13 +42,13 @@ class BeginMarks:
 
     def __init__(self, descriptor: Callable[[], int] | None, offset: int) -> None:
         self._descriptor, self._offset = descriptor, offset
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _Placed] = {}
         text = b"" if descriptor is None else os.pread(descriptor(), TABLE_BYTES, offset)
         for place in range(len(text) // _ENTRY.size):
             name, attempt, at = _ENTRY.unpack_from(text, place * _ENTRY.size)
             if attempt:
                 job = name.rstrip(b"\0").decode("ascii", "replace")
-                self._kept[job] = _Kept(place, BeginMark(job, attempt, at), None)
+                self._kept[job] = _Placed(place, BeginMark(job, attempt, at), None)
         taken = {kept.place for kept in self._kept.values()}
         self._free = [place for place in reversed(range(PLACES)) if place not in taken]
 
@@ -62,7 +62,7 @@ class BeginMarks:
         if at is None or len(name) > _NAME_BYTES or not (kept or self._free):
             return False
         place = kept.place if kept else self._free.pop()
-        self._kept[job.id] = _Kept(place, BeginMark(job.id, job.attempt, at), job.lease or "")
+        self._kept[job.id] = _Placed(place, BeginMark(job.id, job.attempt, at), job.lease or "")
         try:
             self._write(place, _ENTRY.pack(name, job.attempt, at))
         except OSError:  # no room on the disk: whoever asked does not begin it

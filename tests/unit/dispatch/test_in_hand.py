@@ -195,3 +195,38 @@ async def test_the_last_job_begins_when_a_lease_for_its_slot_comes_back_empty(be
         assert len(starts) == jobs
         assert max(b - a for a, b in pairwise(starts)) < KEEP_S / 2
     assert {attempt.outcome for attempt in bench.ledger.attempts} == {"succeeded"}
+
+
+@on_bench
+async def test_an_attempt_begins_when_its_slot_comes_not_when_it_was_leased(bench: Bench) -> None:
+    bench.act.how = _short
+    await _busy(bench)
+    kept = await _until_in_hand(bench)
+    assert {bench.ledger.records[name].started_at for name in kept} == {None}
+    await asyncio.sleep(1)
+    zero = bench.clock.now() - bench.clock.monotonic() * 1000
+    began = {name: zero + at * 1000 for name, at in bench.act.began if name in kept}
+    for attempt in bench.ledger.attempts:
+        if attempt.job in kept:
+            assert abs(attempt.started_at - began[attempt.job]) < 2  # they are whole milliseconds
+
+
+@on_bench
+async def test_what_cannot_be_told_the_store_does_not_begin(bench: Bench) -> None:
+    """It is given back, and runs when a slot is held for it."""
+    bench.act.how = _short
+    bench.ledger = _Deaf()
+    await _busy(bench)
+    await asyncio.sleep(30)
+    assert set(bench.states().values()) == {"succeeded"}
+    assert len(bench.act.names()) == 40, "each ran once"
+    outcomes = {a.outcome for a in bench.ledger.attempts}
+    assert outcomes == {"interrupted", "succeeded"}
+
+
+class _Deaf(Ledger):
+    """Has no place for a beginning."""
+
+    def began(self, job: Job) -> bool:
+        del job
+        return False
