@@ -4,16 +4,14 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import count
-from typing import NamedTuple, cast
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
 from router.dispatch.in_hand import InHand
-from router.dispatch.lease_plan import LeasePlan, Wanted, counted
+from router.dispatch.lease_plan import LeasePlan, Wanted
+from router.dispatch.leases import Asked, Leases
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
 from router.dispatch.observed import JobCorrupt, StoreFailed
@@ -30,23 +28,11 @@ from router.store.values import LeaseBatch, Recovered
 
 PUMP = 64
 """Handed-over jobs started in one turn of the loop."""
-LEASES = 3
-"""Leases under way at once."""
-LEASE_PAUSE_S = 0.1
-LONGEST_LEASE_PAUSE_S = 2.0
 LAST_SETTLES_S = 2.0
 FULL_S = 0.02
 """How long to wait when too many results are unwritten."""
 SOON_MS = 60_000
 """A retry due sooner than this has its turn beside those of other endpoints."""
-
-
-class _Asked(NamedTuple):
-    """A lease that is under way: for what, its token, and when it was asked for."""
-
-    wanted: Wanted
-    lease: str
-    now: int
 
 
 class Dispatcher:
@@ -94,6 +80,15 @@ class Dispatcher:
             self._slots, self.breakers, totals, live.kind_of, ahead=self._in_hand.more
         )
         self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
+        self._leases = Leases(
+            store,
+            clock,
+            boot=boot,
+            fresh=self._fairness.named,
+            lost=self._lost,
+            leased=self._leased,
+            failed=self._not_leased,
+        )
         self._runner = Runner(
             store,
             actions,
@@ -110,13 +105,9 @@ class Dispatcher:
             observe=observe,
             settings=self._settings,
         )
-        self._numbers = count(1)
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
         self._handed: deque[Work] = deque()
-        self._leasing: set[asyncio.Future[LeaseBatch]] = set()
-        self._is_soon = False
-        self._pause = self._lease_after = 0.0
-        self._draining = False
+        self._is_soon = self._draining = False
 
     # -- intake's verbs ------------------------------------------------------------------------
 
@@ -140,7 +131,7 @@ class Dispatcher:
         if not self._runner.is_prompt(kind) and not self._slots.room(target, kind):
             return None
         self._slots.take(target, kind)
-        lease = self._lease_token()
+        lease = self._leases.token()
         self._reserved[lease] = (target, kind)
         return lease
 
@@ -212,8 +203,7 @@ class Dispatcher:
                 if not self._lease_due():
                     await self._alarm.wait(self._idle_s())
         except asyncio.CancelledError:
-            for lease in tuple(self._leasing):
-                lease.cancel()
+            self._leases.cancel()
             raise
         finally:
             sweeper.cancel()
@@ -309,9 +299,6 @@ class Dispatcher:
         soon = due_at - self._clock.ledger() <= SOON_MS
         self.wake(job.target, due_at, job.kind, (job.endpoint, job.id) if soon else None)
 
-    def _lease_token(self) -> str:
-        return f"{self._boot}/{next(self._numbers)}"
-
     # -- leasing -------------------------------------------------------------------------------
 
     def _lease_due(self) -> bool:
@@ -319,48 +306,24 @@ class Dispatcher:
         Lease what may start now, if anything. Several leases may be under way, each for slots of
         its own, so that a slot freed meanwhile need not wait for the commit before.
         """
-        if (
-            len(self._leasing) >= LEASES
-            or self._runner.settling.unsettled >= self._settings.unsettled
-            or self._clock.monotonic() < self._lease_after
-        ):
+        if self._leases.wait_s() or self._runner.settling.unsettled >= self._settings.unsettled:
             return False
         now = self._clock.ledger()
         wanted = self._plan.take(now)
         if not wanted:
             return False
         self._runner.settling.flush()  # so that one commit carries both
-        slots, ahead, both = counted(wanted)
-        asked = _Asked(wanted, self._lease_token(), now)
-        try:
-            fresh = self._fairness.named(both, now)
-            call = asyncio.ensure_future(
-                self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
-            )
-        except Exception as error:  # noqa: BLE001 - the loop must outlive any store
-            self._not_leased(asked, error)
-        else:
-            self._leasing.add(call)
-            call.add_done_callback(partial(self._leased, asked))
+        self._leases.ask(wanted, now)
         return True
 
-    def _leased(self, asked: _Asked, call: "asyncio.Future[LeaseBatch]") -> None:
-        self._leasing.discard(call)
-        if call.cancelled():
-            return
-        if (error := call.exception()) is not None:
-            self._not_leased(asked, cast("Exception", error))
-        else:
-            self._pause = 0.0
-            self._take_over(asked.wanted, call.result(), asked.now)
+    def _leased(self, asked: Asked, batch: LeaseBatch) -> None:
+        self._take_over(asked.wanted, batch, asked.now)
         self._alarm.ring()
 
-    def _not_leased(self, asked: _Asked, error: Exception) -> None:
+    def _not_leased(self, asked: Asked, error: Exception) -> None:
         self._observe(StoreFailed("lease", error))
-        self._lost.lease(asked.lease)
-        self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
-        self._lease_after = self._clock.monotonic() + self._pause
         self._give_back(asked.wanted, {}, dict.fromkeys(asked.wanted, asked.now))
+        self._alarm.ring()
 
     def _take_over(self, wanted: Wanted, batch: LeaseBatch, now: int) -> None:
         used: dict[str, int] = {}
@@ -409,10 +372,8 @@ class Dispatcher:
         """Seconds until the next due time, at most a sweep's interval."""
         if self._runner.settling.unsettled >= self._settings.unsettled:
             return FULL_S
-        if len(self._leasing) >= LEASES:
-            return self._settings.sweep_s  # the end of one rings
-        if (pause := self._lease_after - self._clock.monotonic()) > 0:
-            return pause
+        if (wait := self._leases.wait_s()) > 0:
+            return min(wait, self._settings.sweep_s)
         if (due_at := self._plan.due.next()) is None:
             return self._settings.sweep_s
         wait = (due_at - self._clock.ledger()) / 1000
@@ -442,7 +403,7 @@ class Dispatcher:
         """Wait until nothing runs and every result is written, `seconds` at most."""
         sleeper = asyncio.get_running_loop().create_task(self._clock.sleep(seconds))
         try:
-            while busy := self._runner.busy() | self._leasing:
+            while busy := self._runner.busy() | self._leases.under_way:
                 await asyncio.wait({*busy, sleeper}, return_when=asyncio.FIRST_COMPLETED)
                 if sleeper.done():
                     return

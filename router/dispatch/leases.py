@@ -1,0 +1,103 @@
+"""Leases under way: what was asked of the store, and when it may be asked again."""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from typing import NamedTuple, cast
+
+from router.clock import Clock
+from router.dispatch.lease_plan import Wanted, counted
+from router.dispatch.lost_leases import LostLeases
+from router.store.protocol import DispatchStore
+from router.store.values import LeaseBatch
+
+LEASES = 3
+"""Leases under way at once."""
+LEASE_PAUSE_S = 0.1
+LONGEST_LEASE_PAUSE_S = 2.0
+
+Fresh = Callable[[Mapping[str, int], int], Mapping[str, Sequence[str]]]
+"""Jobs that go first, by the number wanted of each target and the time."""
+
+
+class Asked(NamedTuple):
+    """A lease that is under way: for what, its token, and when it was asked for."""
+
+    wanted: Wanted
+    lease: str
+    now: int
+
+
+class Leases:
+    """
+    Leases jobs under tokens of its own, `<boot>/<number>`; several may be under way.
+
+    Each ends by `leased` or by `failed`, on the loop. After one that failed the store is left alone
+    for a moment, and what it may have leased all the same is `lost`.
+    """
+
+    def __init__(
+        self,
+        store: DispatchStore,
+        clock: Clock,
+        *,
+        boot: str,
+        fresh: Fresh,
+        lost: LostLeases,
+        leased: Callable[[Asked, LeaseBatch], None],
+        failed: Callable[[Asked, Exception], None],
+    ) -> None:
+        self._store, self._clock, self._boot = store, clock, boot
+        self._fresh, self._lost = fresh, lost
+        self._on_leased, self._on_failed = leased, failed
+        self._numbers = count(1)
+        self._pause = self._after = 0.0
+        self.under_way: set[asyncio.Future[LeaseBatch]] = set()
+
+    def token(self) -> str:
+        """A lease that nobody has."""
+        return f"{self._boot}/{next(self._numbers)}"
+
+    def wait_s(self) -> float:
+        """Seconds until the store may be asked again; inf: not before one of them has ended."""
+        if len(self.under_way) >= LEASES:
+            return math.inf
+        return max(self._after - self._clock.monotonic(), 0.0)
+
+    def ask(self, wanted: Wanted, now: int) -> None:
+        """Lease what is wanted; its slots are held."""
+        slots, ahead, both = counted(wanted)
+        asked = Asked(wanted, self.token(), now)
+        try:
+            fresh = self._fresh(both, now)
+            call = asyncio.ensure_future(
+                self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
+            )
+        except Exception as error:  # noqa: BLE001 - the loop must outlive any store
+            self._failed(asked, error)
+        else:
+            self.under_way.add(call)
+            call.add_done_callback(partial(self._ended, asked))
+
+    def cancel(self) -> None:
+        """Wait for none of them any more."""
+        for call in tuple(self.under_way):
+            call.cancel()
+
+    def _ended(self, asked: Asked, call: "asyncio.Future[LeaseBatch]") -> None:
+        self.under_way.discard(call)
+        if call.cancelled():
+            return
+        if (error := call.exception()) is not None:
+            self._failed(asked, cast("Exception", error))
+        else:
+            self._pause = 0.0
+            self._on_leased(asked, call.result())
+
+    def _failed(self, asked: Asked, error: Exception) -> None:
+        self._lost.lease(asked.lease)
+        self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
+        self._after = self._clock.monotonic() + self._pause
+        self._on_failed(asked, error)
