@@ -74,7 +74,7 @@ class Dispatcher:
             pass_on=lambda target, kind: (
                 target in self.breakers.unhealthy or self._plan.others_wait(target, kind)
             ),
-            may_wait=lambda job: (job.rule, job.action) not in live.dead_if_interrupted(),
+            may_wait=live.may_wait,
         )
         self._plan = LeasePlan(
             self._slots, self.breakers, totals, live.kind_of, ahead=self._in_hand.more
@@ -225,6 +225,10 @@ class Dispatcher:
         self._runner.abandon()
         await self._quiet(LAST_SETTLES_S)
 
+    def ruleset_changed(self) -> None:
+        """Other rules are in force: whoever waits in hand and may not any more is available."""
+        self._in_hand.ruleset_changed()
+
     # -- targets -------------------------------------------------------------------------------
 
     def targets(self) -> tuple[TargetNow, ...]:
@@ -238,6 +242,8 @@ class Dispatcher:
         )
 
     def _changed(self, change: TargetChange) -> None:
+        if self.breakers.of(change.target).blocked:
+            self._in_hand.give_back_of(change.target)
         if change.new == "failing" or self.breakers.of(change.target).ramping:
             self.wake(change.target, self._clock.ledger())
         self._observe(change)

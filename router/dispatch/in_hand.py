@@ -41,10 +41,10 @@ class InHand:
 
     Some are of a kind that nobody expected of their target: they wait for a slot of that. Others
     were leased ahead, at most two for each slot that their target holds: between two short runs no
-    commit is waited for. They are given back when their slot does not come at once, or when the
-    target is to `pass_on` what it frees. When one begins, the store is told (`said`) in a way that
-    a power cut may undo. Whom that would harm is given back at once: one that must not begin twice
-    (`may_wait`), or whose next death is its last.
+    commit is waited for. They are given back when their slot does not come at once, when the
+    target is to `pass_on` what it frees, or when the rules say that they may not wait (`may_wait`).
+    When one begins, the store is told (`said`) in a way that a power cut may undo. Whom that would
+    harm is given back at once: one that must not begin twice, or whose next death is its last.
     """
 
     def __init__(
@@ -150,8 +150,8 @@ class InHand:
         ahead = self._ahead.get(target)
         if ahead is None:
             return False
-        if self._pass_on(target, kind):
-            self._give_back_of(target)
+        if self._pass_on(target, kind) or not self._may_wait(ahead[0].work.job):
+            self.give_back_of(target)
             return False
         if not self._slots.room(target, kind):
             return False
@@ -162,13 +162,33 @@ class InHand:
 
     # -- both -----------------------------------------------------------------------------------
 
+    def ruleset_changed(self) -> None:
+        """Give back at once who may not wait any more; which runs are short is learned anew."""
+        self._short.clear()
+        for target, ahead in tuple(self._ahead.items()):
+            if not all(self._may_wait(kept.work.job) for kept in ahead):
+                self.give_back_of(target)
+        for parked in self._parked.values():
+            for _ in range(len(parked)):
+                work = parked.popleft()
+                if self._may_wait(work.job):
+                    parked.append(work)
+                else:
+                    self._give_back(work.job)
+
+    def give_back_of(self, target: str) -> None:
+        """Jobs that were leased ahead for this target are available again."""
+        for kept in self._ahead.pop(target, ()):
+            self._rest(target)
+            self._give_back(kept.work.job)
+
     def give_back_all(self) -> None:
         """Nothing more is begun: each of these jobs is available again."""
         for parked in self._parked.values():
             while parked:
                 self._give_back(parked.popleft().job)
         for target in tuple(self._ahead):
-            self._give_back_of(target)
+            self.give_back_of(target)
 
     def _begun(self, work: Work) -> bool:
         job = work.job
@@ -182,17 +202,12 @@ class InHand:
         self._short.discard(target)
         self._rests[target] = self._clock.monotonic() + REST_S
 
-    def _give_back_of(self, target: str) -> None:
-        self._rest(target)
-        for kept in self._ahead.pop(target):
-            self._give_back(kept.work.job)
-
     def _expire(self) -> None:
         """Give back what has been kept for too long, and look again when the next one may be."""
         now, self._timer = self._clock.monotonic(), None
         for target, ahead in tuple(self._ahead.items()):
             if ahead[0].until <= now:
-                self._give_back_of(target)
+                self.give_back_of(target)
         if self._ahead:
             wait = min(ahead[0].until for ahead in self._ahead.values()) - now
             self._timer = asyncio.get_running_loop().call_later(wait, self._expire)

@@ -18,8 +18,9 @@ class DispatchRules:
     `generation_of` names the ruleset whose action runs a job. `kind_of` tells a target's kind
     before its first job is seen (None: unknown, one job is leased to find out). `reads` are the
     actions whose results a job's action wants; called for jobs that come after others.
-    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `died` makes the
-    router's own event of a job that is about to be dead.
+    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `may_wait` says
+    whether a job may be leased before a slot is held for it; it is asked anew after a change of the
+    rules. `died` makes the router's own event of a job that is about to be dead.
     """
 
     render: Render
@@ -28,6 +29,7 @@ class DispatchRules:
     generation_of: Callable[[Job], str] = lambda job: job.generation
     kind_of: Callable[[str], ActionKind | None] = lambda _target: None
     dead_if_interrupted: Callable[[], frozenset[tuple[str, str]]] = frozenset
+    may_wait: Callable[[Job], bool] = lambda _job: True
     reads: Callable[[Job], frozenset[str]] = lambda _job: frozenset()
     died: Died = untold
 

@@ -121,6 +121,11 @@ def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> Disp
         known = {**live.current.actions, **former}
         return frozenset(key for key, a in known.items() if a.on_interrupt == "dead")
 
+    def may_wait(job: Job) -> bool:
+        now = live.current
+        action = now.actions.get((job.rule, job.action))
+        return action is not None and action.on_interrupt != "dead" and job.rule not in now.paused
+
     return DispatchRules(
         render=renderer(live, environ),
         retry_of=lambda job: found[1].retry if (found := live.action_of(job)) else NONE,
@@ -130,6 +135,7 @@ def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> Disp
         ),
         kind_of=kind_of,
         dead_if_interrupted=dead_if_interrupted,
+        may_wait=may_wait,
         reads=reads,
         died=died,
     )

@@ -95,7 +95,8 @@ class Upkeep:
             self._log.info("the journal is short again", bytes=size)
 
     async def apply(self) -> None:
-        """What a new generation says of stored jobs: its concurrency groups, its paused rules."""
+        """What a new generation says of open jobs: its concurrency groups, its paused rules."""
+        self._dispatch.ruleset_changed()  # first, so that those it gives back are held too
         if await self._store.regroup(self._live.current.groups, now=self._clock.ledger()):
             await self._wake()
         await self.hold()

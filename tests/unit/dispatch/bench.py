@@ -94,6 +94,7 @@ class Bench:
         self.render: Render = lambda work, results: an_http_call()
         self.retry_of: Callable[[Job], RetryPolicy] = lambda job: STANDARD
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
+        self.paused: frozenset[str] = frozenset()
         self.reads: frozenset[str] = frozenset()
         self.failing: dict[str, list[Exception | None]] = {}
         self.verbs: list[str] = []  # asked of the store
@@ -108,6 +109,10 @@ class Bench:
                 target, TargetLimits(16, breaker=KINDS[kind].limits.breaker)
             ),
             dead_if_interrupted=lambda: self.dead_if_interrupted,
+            may_wait=lambda job: (
+                job.rule not in self.paused
+                and (job.rule, job.action) not in self.dead_if_interrupted
+            ),
             reads=lambda job: self.reads,
         )
         self.dispatcher = Dispatcher(

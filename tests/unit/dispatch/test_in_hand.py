@@ -2,17 +2,21 @@
 
 import asyncio
 from itertools import pairwise
+from typing import Any
 
 from msgspec.structs import replace
 
 from router.dispatch import DispatchSettings
 from router.dispatch.in_hand import KEEP_S, SHORT_S
 from router.model.job import Done, Job, NewJob, Outcome
+from router.store.values import LeaseBatch
 from tests.sim.ledger import Ledger
 from tests.unit.dispatch.bench import Bench, on_bench
 
 COMMIT_S = 0.004
 RUN_S = 0.02
+AT_ONCE_S = 0.0001
+"""Less than anything takes here."""
 
 
 def _slow(seconds: float) -> Ledger:
@@ -161,14 +165,88 @@ async def test_a_paused_target_gives_back_what_is_in_hand(bench: Bench) -> None:
     bench.act.how = _short
     await _busy(bench)
     kept = await _until_in_hand(bench)
-    bench.dispatcher.breakers.pause("r/sh", "by hand", "me")
     before = len(bench.act.began)
+    bench.dispatcher.breakers.pause("r/sh", "by hand", "me")
+    await asyncio.sleep(AT_ONCE_S)
+    assert {bench.states()[name] for name in kept} == {"available"}
     await asyncio.sleep(0.5)
     assert len(bench.act.began) == before
     assert {bench.states()[name] for name in kept} == {"available"}
     bench.dispatcher.breakers.resume("r/sh", "by hand", "me")
     await asyncio.sleep(60)
     assert set(bench.states().values()) == {"succeeded"}
+
+
+@on_bench
+async def test_a_rule_that_is_paused_gives_back_at_once_what_is_in_hand(bench: Bench) -> None:
+    bench.act.how = _short
+    await _busy(bench)
+    kept = await _until_in_hand(bench)
+    before = len(bench.act.began)
+    bench.paused = frozenset({"r"})
+    bench.dispatcher.ruleset_changed()
+    await asyncio.sleep(AT_ONCE_S)
+    assert len(bench.act.began) == before
+    jobs = [bench.ledger.records[name] for name in kept]
+    assert [(job.state, job.charged, job.deaths) for job in jobs] == [("available", 0, 0)] * 4
+    bench.paused = frozenset()
+    await asyncio.sleep(60)
+    assert set(bench.states().values()) == {"succeeded"}
+    assert len(bench.act.names()) == 40, "each ran once"
+
+
+@on_bench
+async def test_of_a_rule_that_is_paused_nothing_begins_that_is_in_hand(bench: Bench) -> None:
+    """From the moment on that the rules are others: it goes before the word of it."""
+    bench.act.how = _short
+    await _busy(bench)
+    kept = await _until_in_hand(bench)
+    bench.paused = frozenset({"r"})
+    await asyncio.sleep(2 * RUN_S)
+    first = {a.job: a.outcome for a in reversed(bench.ledger.attempts) if a.job in kept}
+    assert first == dict.fromkeys(kept, "interrupted")
+
+
+@on_bench
+async def test_what_a_lease_under_way_brings_for_a_paused_rule_is_given_back(bench: Bench) -> None:
+    bench.act.how = _short
+    bench.ledger = ledger = _Told()
+    await _busy(bench)
+    await asyncio.wait_for(ledger.asked.wait(), 1)
+    before = len(bench.act.began)
+    bench.paused = frozenset({"r"})
+    bench.dispatcher.ruleset_changed()
+    ledger.go_on.set()
+    await asyncio.sleep(AT_ONCE_S)
+    assert len(bench.act.began) - before <= 2, "those that have a slot"
+    assert not _waiting(bench)
+
+
+@on_bench
+async def test_a_paused_rule_gives_back_who_waits_for_a_slot_of_a_kind(bench: Bench) -> None:
+    """Nobody knew which kind it is of before it was leased."""
+    bench.act.how = _short
+    bench.settings = DispatchSettings(totals={"http": 8, "log": 8, "python": 4, "shell": 1})
+    await _busy(bench, 1)
+    (job,) = await bench.commit(*_commands(bench, 1, "other/sh", rule="other"))
+    bench.dispatcher.wake(job.target, job.due_at)
+    await asyncio.sleep(AT_ONCE_S)
+    assert _waiting(bench) == {job.id}
+    bench.paused = frozenset({"other"})
+    bench.dispatcher.ruleset_changed()
+    await asyncio.sleep(AT_ONCE_S)
+    assert bench.states()[job.id] == "available"
+
+
+@on_bench
+async def test_rules_that_let_it_wait_leave_in_hand_what_is(bench: Bench) -> None:
+    bench.act.how = _short
+    await _busy(bench)
+    kept = await _until_in_hand(bench)
+    bench.dispatcher.ruleset_changed()
+    await asyncio.sleep(1)
+    assert set(bench.states().values()) == {"succeeded"}
+    assert [a.outcome for a in bench.ledger.attempts if a.job in kept] == ["succeeded"] * 4
 
 
 @on_bench
@@ -230,3 +308,18 @@ class _Deaf(Ledger):
     def began(self, job: Job) -> bool:
         del job
         return False
+
+
+class _Told(Ledger):
+    """Says when a lease ahead has been asked for, and answers it when told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def lease(self, *args: Any, **named: Any) -> LeaseBatch:
+        batch = await super().lease(*args, **named)
+        if named["ahead"]:
+            self.asked.set()
+            await self.go_on.wait()
+        return batch

@@ -1,5 +1,6 @@
 """Upkeep on a real SQLite file: retention, the size cap, paused rules."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +19,11 @@ from router.serving.upkeep import JOURNAL_MOST, Upkeep
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
-from tests.clocks import ManualClock
-from tests.store_values import Maker
+from tests.clocks import START_MS, ManualClock
+from tests.store_values import Maker, a_settlement
 
 DAY = 86_400
+FAR = START_MS + DAY * 1000
 
 
 class World:
@@ -36,6 +38,7 @@ class World:
             live=self.live,
             dispatch=SimpleNamespace(  # type: ignore[arg-type]
                 wake=lambda target, due_at: self.woken.append(target),
+                ruleset_changed=given.pop("ruleset_changed", lambda: None),
                 breakers=SimpleNamespace(paused=frozenset),
             ),
             clock=clock,
@@ -92,6 +95,26 @@ async def test_pausing_a_rule_holds_its_jobs_and_resuming_wakes_them(world: Worl
     await world.upkeep.step()
     assert [j.state for j in await world.store.reads.jobs(Selector())] == ["available"]
     assert world.woken == ["erp"]
+
+
+async def test_what_a_paused_rule_has_in_hand_is_given_back_before_its_jobs_are_held(
+    world: World,
+) -> None:
+    """Else it would be available, of a rule that is paused."""
+    make, store = Maker(), world.store
+    await store.accept(make.acceptance(jobs=[make.job(rule="r", target="erp")]))
+    (work,) = (await store.lease({"erp": 0}, lease="b/1", now=FAR, ahead={"erp": 1})).jobs
+    back = a_settlement(work.job, "available", due_at=FAR, charged=False)
+    given: list[asyncio.Future[object]] = []
+    world = World(
+        store,
+        world.clock,
+        ruleset_changed=lambda: given.append(asyncio.ensure_future(store.settle(back))),
+    )
+    world.say(a_rule("r", mode="paused"))
+    await world.upkeep.apply()
+    assert [one.done() for one in given] == [True]
+    assert [j.state for j in await store.reads.jobs(Selector())] == ["waiting"]
 
 
 def group_of(limit: int) -> CompiledRule:
