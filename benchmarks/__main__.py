@@ -124,6 +124,8 @@ def arguments() -> argparse.Namespace:
         parser.error("wrk, the load generator, is not on the PATH")
     if options.record and options.names:
         parser.error("--record takes no names: what is committed is one whole run")
+    if options.baseline and set(options.names) & {"listeners", "flood", "onset"}:
+        parser.error("listeners, flood and onset measure this checkout alone: not with --baseline")
     if options.baseline and (options.record or options.show or options.compare):
         parser.error("--baseline goes with names, --all, --seconds, --rounds, --json and --svg")
     whole = options.all or options.record

@@ -25,10 +25,7 @@ def jobs(seconds: int) -> int:
 
 
 def acceptance(
-    number: int,
-    body: bytes,
-    kind: ActionKind = "http",
-    target: str = "sink",
+    number: int, body: bytes, kind: ActionKind = "http", target: str = "sink"
 ) -> Acceptance:
     """One push, routed to the rule `main`, its job due since a minute."""
     delivery = Delivery(
@@ -61,13 +58,7 @@ def acceptance(
     return Acceptance(delivery, (event,), (job,))
 
 
-async def seed(
-    rig: Rig,
-    count: int,
-    *,
-    kind: ActionKind = "http",
-    target: str = "sink",
-) -> None:
+async def seed(rig: Rig, count: int, *, kind: ActionKind = "http", target: str = "sink") -> None:
     """Store `count` deliveries, each with one waiting job."""
     body = pushes.body()
     store = await open_store(str(rig.store), clock=SystemClock())

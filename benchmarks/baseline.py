@@ -26,7 +26,7 @@ from benchmarks.settled import settle
 from tests.acceptance.process import ROOT
 
 NAMES = ("throughput", "dispatch", "shell", "python", "batch")
-"""Those whose goals are told by the older commit."""
+"""Those whose goals are told by the older commit, but `start`, which takes long."""
 AT_MOST = {
     "durable accept and run: processor time of one": 0.333,
     "batch of 1,000, 1,000,000 keys": 0.5,

@@ -18,7 +18,7 @@ from benchmarks.table import shown
 BAND = 0.15
 YARDSTICK = "yardstick: a push in plain Python"
 RATES = frozenset({"deliveries/s", "events/s", "jobs/s", "MB/s"})
-TIMES = frozenset({"us/event", "us/delivery", "s"})
+TIMES = frozenset({"us each", "us/event", "us/delivery", "s"})
 SIZES = frozenset({"MiB", "bytes/job", "bytes/delivery"})
 
 Verdict = Literal["worse", "better", "same"]
@@ -87,7 +87,7 @@ def with_costs(rows: tuple[Row, ...]) -> Iterator[Row]:
     for row in rows:
         yield row
         if row.cost is not None:
-            yield Row(f"{row.name}: processor time of one", row.cost.processor_us, "us/delivery")
+            yield Row(f"{row.name}: processor time of one", row.cost.processor_us, "us each")
 
 
 def quicker(before: Figures, now: Figures) -> float | None:

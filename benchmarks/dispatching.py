@@ -29,18 +29,22 @@ TRACED = 2_000
 TRUE = "/bin/true"
 
 
+def rules(port: int) -> str:
+    """One that calls a sink on this port."""
+    target = f"targets: {{sink: {{url: 'http://127.0.0.1:{port}', concurrency: 64}}}}\n"
+    return target + pushes.rules(1, action="http: {target: sink, path: /in}")
+
+
 def http(bench: Bench) -> list[Row]:
     """Calls of one local target at concurrency 64; the target counts them."""
     with peers.sink(bench.folder) as port:
-        target = f"targets: {{sink: {{url: 'http://127.0.0.1:{port}', concurrency: 64}}}}\n"
-        rules = target + pushes.rules(1, action="http: {target: sink, path: /in}")
-        rig = bench.rig("dispatch", rules)
+        rig = bench.rig("dispatch", rules(port))
         count = backlog.jobs(bench.seconds)
         rate, cost = worked_off(bench, rig, count)
         if (calls := peers.calls(port)) != count:
             raise WrongFigures(f"{count} jobs, but the target was called {calls} times")
         bench.notes.append(f"{rig.folder.name}: the target was called {calls} times")
-        cost = with_calls(bench, bench.rig("dispatch-traced", rules), cost)
+        cost = with_calls(bench, bench.rig("dispatch-traced", rules(port)), cost)
     return [Row("HTTP dispatch from backlog", rate, "jobs/s", cost=cost)]
 
 

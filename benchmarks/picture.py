@@ -1,4 +1,4 @@
-"""What the picture of a run shows: its ratios as bars, its latencies as histograms."""
+"""What the picture of a run shows: its ratios and rates as bars, its latencies as histograms."""
 
 import math
 from collections.abc import Iterator

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import backlog, peers, pushes, sampled, stages
 from benchmarks.bench import CONNECTIONS, Bench, agree, answered
+from benchmarks.dispatching import rules
 from benchmarks.figures import Row
 from benchmarks.settled import settle
 from benchmarks.wrk import load
@@ -86,9 +87,7 @@ def accept(bench: Bench, what: str) -> Round:
 def dispatch(bench: Bench, what: str) -> Round:
     """The jobs of `dispatch`, all due once the router is up."""
     with peers.sink(bench.folder) as port:
-        target = f"targets: {{sink: {{url: 'http://127.0.0.1:{port}', concurrency: 64}}}}\n"
-        rules = target + pushes.rules(1, action="http: {target: sink, path: /in}")
-        rig = bench.rig(f"dispatch-{what}-{bench.number()}", rules)
+        rig = bench.rig(f"dispatch-{what}-{bench.number()}", rules(port))
         count = backlog.jobs(bench.seconds)
         bench.seed_jobs(rig, count)
         backlog.put_off(rig)

@@ -93,11 +93,7 @@ WRITER = {
     ),
     "rows of deliveries": ("router/store/sqlite/accepting.py:", "router/store/sqlite/rows.py:"),
     "rows of attempts": ("router/store/sqlite/settling.py:",),
-    "leases": (
-        "router/store/sqlite/leasing.py:",
-        "router/store/sqlite/begin_marks.py:",
-        "router/store/sqlite/delivery_cache.py:",
-    ),
+    "leases": ("router/store/sqlite/leasing.py:",),
     "whether the file is still ours": ("router/store/sqlite/location.py:",),
 }
 HELPERS = (

@@ -61,6 +61,7 @@ def moment(unix_ms: int | None) -> str:
     return (_EPOCH + timedelta(milliseconds=unix_ms)).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+@lru_cache(maxsize=64)  # every event of a batch, and every job of a delivery, asks for the same
 def exact(unix_ms: int) -> str:
     """RFC 3339 to the millisecond, as every `--since` takes it: `2026-03-01T12:30:00.250Z`."""
     seconds, rest = divmod(unix_ms, 1000)

@@ -19,9 +19,10 @@ class RetryBudget:
     Gives each retry the second in which it is due, or the next one in which there is room.
 
     What a target bears beyond its usual rate is for retries: so its first attempts, which nobody
-    holds back, and its retries together stay below twice the usual rate. A retry that has to wait
-    is written down with a later due time: that spends neither an attempt nor a delay of its policy.
-    Times are ledger time; a restart forgets the turns, not the due times.
+    holds back, and its retries together stay below twice the usual rate, or `LEAST` a second where
+    that is more. A retry that has to wait is written down with a later due time: that spends
+    neither an attempt nor a delay of its policy. Times are ledger time; a restart forgets the
+    turns, not the due times.
     """
 
     __slots__ = ("_beyond", "_swept", "_taken")

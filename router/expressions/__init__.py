@@ -3,7 +3,6 @@
 from router.expressions.absent import JSON, Failed
 from router.expressions.definitions import Definitions
 from router.expressions.expression import Expression, compile  # noqa: A004 - as re.compile
-from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.needs import (
     FieldNeed,
@@ -14,6 +13,7 @@ from router.expressions.needs import (
 )
 from router.expressions.signatures import FUNCTIONS
 from router.expressions.template import Template, compile_template
+from router.legible import exact as rfc3339
 
 __all__ = [
     "FUNCTIONS",

@@ -2,13 +2,12 @@
 Times: RFC 3339 texts, and the delivery's own time instead of a clock.
 
 `delivery.received_at` is RFC 3339 text in UTC with milliseconds, `2026-11-20T12:00:00.123Z`;
-`rfc3339` writes it.
+`router.legible.exact` writes it.
 """
 
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from router.errors import EvaluationError
@@ -22,18 +21,6 @@ _TIME = re.compile(
     re.ASCII,
 )
 _SECONDS_MAX = 253_402_300_799  # the end of the year 9999
-
-
-@lru_cache(maxsize=64)  # every event of a batch, and every job of a delivery, asks for the same
-def rfc3339(milliseconds: int) -> str:
-    """Unix milliseconds as RFC 3339 in UTC: `2026-11-20T12:00:00.123Z`."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return f"{_second(seconds)}.{rest:03d}Z"
-
-
-@lru_cache(maxsize=16)  # deliveries of one second come together
-def _second(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _moment(time: str | int | Decimal) -> datetime:

@@ -150,7 +150,7 @@ class _NeedReader:
 
     def _equality(self, node: Node) -> FieldNeed | str:
         if node.value != "==":
-            order = f"{node.value} is an order; only equality and beginnings are looked up"
+            order = f"{node.value} is an order, which is not looked up"
             return "!= says what must not be" if node.value == "!=" else order
         sides = [(child, self._value(child)) for child in node.children]
         fields = [child for child, value in sides if value is ABSENT]

@@ -71,7 +71,7 @@ _OPEN = IntakeChecks()
 
 
 class Intake:
-    """The one way in. Every request ends in a Reply; none raises."""
+    """The one way in."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ class DeliveryRouted(Observed, frozen=True):
 class DeliveryStored(Observed, frozen=True):
     """
     A delivery is stored, or was known, and its jobs are on their way. `secret` is the name of the
-    one that proved it; `seconds` have passed since its last byte came.
+    one that proved it; `seconds` have passed since its group began to be judged.
     """
 
     endpoint: LiveEndpoint

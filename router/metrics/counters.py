@@ -56,7 +56,10 @@ class Metrics:
         self.refusals = self._refused.by_second
         """Requests that an endpoint refused so far, by reason."""
         self._ack = made.histogram(
-            "router_ack_seconds", "Last body byte to answer", ACK_BUCKETS, "provider"
+            "router_ack_seconds",
+            "Judging of its group to the answer",
+            ACK_BUCKETS,
+            "provider",
         )
         self._late = made.counter(
             "router_ack_late",
@@ -167,7 +170,7 @@ class Metrics:
         self._ranges.labels(base).set(at / 1000)
 
     def acked(self, provider: str, seconds: float, within: float | None = None) -> None:
-        """One 2xx, so long after the last body byte; the sender waits for it `within` seconds."""
+        """One 2xx, so long after its group began; the sender waits for it `within` seconds."""
         self._ack.observe(seconds, provider)
         if within is not None and seconds > within:
             self._late.add(provider)

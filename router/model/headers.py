@@ -1,4 +1,4 @@
-"""The headers of a request: what a value is, and what the ledger keeps."""
+"""The headers of a request: what a value is, what is kept, those of one name together."""
 
 from functools import lru_cache
 

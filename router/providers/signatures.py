@@ -21,9 +21,6 @@ Check = Callable[[bytes, Candidates, Message], bool]
 
 SMALL_BYTES = 32_768
 _PIECE = 2_047
-_INNER = bytes(byte ^ 0x36 for byte in range(256))
-_OUTER = bytes(byte ^ 0x5C for byte in range(256))
-"""What a key's bytes become at the beginning of the two hashes of an HMAC (RFC 2104)."""
 
 
 def decode_hex(text: bytes) -> bytes | None:
@@ -83,37 +80,23 @@ def hmac_digest(algorithm: str, form: str, secret: bytes, message: Message) -> b
     """
     if (keyed := _keyed(secret, algorithm, form)) is None:
         return None
-    inner, outer = keyed[0].copy(), keyed[1].copy()
+    mac = keyed.copy()
     for part in message:
         if len(part) <= SMALL_BYTES:
             for start in range(0, len(part), _PIECE):
-                inner.update(part[start : start + _PIECE])
+                mac.update(part[start : start + _PIECE])
         else:
-            inner.update(part)
-    outer.update(inner.digest())
-    return outer.digest()
+            mac.update(part)
+    return mac.digest()
 
 
 @lru_cache(maxsize=256)
-def _keyed(
-    secret: bytes, algorithm: str, form: str
-) -> "tuple[hashlib._Hash, hashlib._Hash] | None":
-    """
-    The two hashes after the key, which every delivery of an endpoint shares.
-
-    An `hmac.HMAC` is copied and ended by two calls of OpenSSL that cost as much as hashing 2 kB.
-    """
+def _keyed(secret: bytes, algorithm: str, form: str) -> hmac.HMAC | None:
+    """The state after the key, which every delivery of an endpoint shares."""
     try:
-        key = keys.shared(secret, form)
+        return hmac.new(keys.shared(secret, form), digestmod=algorithm)
     except keys.UnusableKeyError:
         return None
-    inner, outer = hashlib.new(algorithm), hashlib.new(algorithm)
-    if len(key) > inner.block_size:
-        key = hashlib.new(algorithm, key).digest()
-    key = key.ljust(inner.block_size, b"\0")
-    inner.update(key.translate(_INNER))
-    outer.update(key.translate(_OUTER))
-    return inner, outer
 
 
 def hmac_check(algorithm: str, form: str) -> Check:

@@ -38,7 +38,6 @@ class SignedScheme(Scheme):
         self._size = signature_size(rule)
         self._template = message_template(definition, rule, known)
         self._body_at = [part.kind for part in self._template].index("body")
-        self._bare = rule.message == "{body}"
         self._check = check_for(rule)
         self._tolerance_s = None if rule.tolerance is None else int(duration_s(rule.tolerance))
 
@@ -57,8 +56,7 @@ class SignedScheme(Scheme):
         if not signatures:
             hint = hints.for_malformed(text, self._lead, self._rule.encoding)
             return self.refused("malformed_signature", hint)
-        # Most sign the body alone, and it is filled in here.
-        message = [request.body] if self._bare else filled(self._template, found, request.body)
+        message = filled(self._template, found, request.body)
         if message is None:
             return self.refused("missing_header", "something that is signed did not come")
         stamp = None if self._timestamp is None else found[self._timestamp]

@@ -168,10 +168,8 @@ class Index:
             value: Any = scope
             for name in path:
                 value = value.get(name) if value.__class__ is dict else None
-            if buckets:
-                key = ("text", value) if value.__class__ is str else index_key(value)
-                if hits := buckets.get(key):
-                    found.append(hits)
+            if buckets and (hits := buckets.get(index_key(value))):
+                found.append(hits)
             if prefixes is not None and isinstance(value, str):
                 found += prefixes.of(value)
             if parts is not None and (held := parts.of(value)):

@@ -191,27 +191,23 @@ class Planner:
     def _keys(
         self, delivery: Delivery, read: ReadEvent, endpoint: Endpoint, scope: dict[str, Any]
     ) -> tuple[tuple[bytes, ...], str | None]:
+        ruleset = self._live.ruleset
         mode, body = endpoint.dedupe.mode, delivery.body if read.raw is None else read.raw
         identity, flag = read.provider_id if mode == "id" else None, None
         if mode == "body":
             identity = body_identity(read.name, body)
         elif mode == "key":
             # None: the endpoint went with a reload while its request was being read
-            key = self._live.ruleset.dedupe_keys.get(endpoint.name)
+            key = ruleset.dedupe_keys.get(endpoint.name)
             value = None if key is None else _value(key, scope)
             identity, flag = (None, "no_key") if value is None else (encode_json(value), None)
-        elif identity is None and self._owes_ids(endpoint):
+        elif mode == "id" and identity is None and ruleset.providers[endpoint.provider].has_ids:
             identity, flag = body_identity(read.name, body), "no_id"
         keys = () if identity is None else (dedupe_key(endpoint.name, identity),)
         if endpoint.replay_guard:
             guard = b"body\0" + body_identity(read.name, body)
             keys = (*keys, dedupe_key(endpoint.name, guard))
         return keys, flag
-
-    def _owes_ids(self, endpoint: Endpoint) -> bool:
-        return (
-            endpoint.dedupe.mode == "id" and self._live.ruleset.providers[endpoint.provider].has_ids
-        )
 
     def _unrouted(
         self,

@@ -100,3 +100,11 @@ def test_it_does_not_go_with_what_is_about_earlier_runs(other: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--baseline goes with" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["listeners", "flood", "onset"])
+def test_what_measures_this_checkout_alone_shows_no_other(name: str) -> None:
+    command = [sys.executable, "-m", "benchmarks", name, "--baseline", "HEAD"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "measure this checkout alone" in done.stderr
