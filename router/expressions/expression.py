@@ -11,7 +11,7 @@ from router.expressions.calls import check_call
 from router.expressions.faults import FAULTS, reason_of
 from router.expressions.nodes import Node, walk
 from router.expressions.parse import TOO_COMPLEX, parse
-from router.expressions.reads import Use, reads_of
+from router.expressions.reads import Reads, Use, reads_of
 from router.expressions.value import Run, build
 from router.expressions.verdict import VALUE, build_verdict
 
@@ -31,13 +31,15 @@ class Expression:
     go wrong in it is one of FAULTS.
 
     `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
-    stands first in `text` (start, end). `tree` is for packages that look inside.
+    stands first in `text` (start, end); `reads` are the roots that it takes, named or not. `tree`
+    is for packages that look inside.
     """
 
-    __slots__ = ("_spans", "run", "text", "tree", "value", "verdict")
+    __slots__ = ("_reads", "run", "text", "tree", "value", "verdict")
 
     text: str
     tree: Node
+    _reads: Reads
     run: Run
     value: Callable[[Scope], JSON]
     verdict: Callable[[Scope], bool | Failed]
@@ -74,7 +76,12 @@ class Expression:
     @property
     def spans(self) -> Mapping[Use | str, tuple[int, int]]:
         """Where each root and each (root, field) stands first, as offsets into `text`."""
-        return MappingProxyType(self._spans)
+        return MappingProxyType(self._reads.spans)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """All roots that its value depends on; none: it is the same in every scope. See Reads."""
+        return self.roots | self._reads.unnamed
 
 
 def _make_value(expression: Expression) -> Callable[[Scope], JSON]:
@@ -101,7 +108,7 @@ def _make_verdict(expression: Expression) -> Callable[[Scope], bool | Failed]:
 
 _MAKE: dict[str, Callable[[Expression], Any]] = {
     "run": lambda expression: build(expression.tree, VALUE),
-    "_spans": lambda expression: reads_of(expression.tree),
+    "_reads": lambda expression: reads_of(expression.tree),
     "value": _make_value,
     "verdict": _make_verdict,
 }

@@ -26,7 +26,7 @@ class Template:
     A compiled template; immutable.
 
     `parts` are literal texts and expressions in order; `whole` is set when the text is exactly
-    one expression; `roots` and `uses` are those of all its expressions.
+    one expression; `roots`, `uses` and `reads` are those of all its expressions.
     """
 
     __slots__ = ("_offsets", "parts", "text", "whole")
@@ -59,6 +59,11 @@ class Template:
     def uses(self) -> frozenset[Use]:
         """The (root, field) pairs its expressions read."""
         return frozenset().union(*(part.uses for part in self.expressions))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """All roots that its text depends on; none: it is the same in every scope."""
+        return frozenset().union(*(part.reads for part in self.expressions))
 
     def offset_of(self, part_index: int) -> int:
         """Where that part's text begins within `text`: add it to an expression's own offsets."""

@@ -174,7 +174,7 @@ class HttpRequests:
 
 def _fixed(*templates: Template) -> bool:
     """Whether they give the same for every event: they read nothing, or secrets alone."""
-    return all(template.roots <= {"secret"} for template in templates)
+    return all(template.reads <= {"secret"} for template in templates)
 
 
 def _own_headers(spec: HttpSpec, scope: Scope) -> dict[str, str]:

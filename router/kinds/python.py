@@ -66,7 +66,7 @@ def prepare(
     """What makes a spec's function calls; the hosts that they may reach are the same for all."""
     del reads, secrets
     # A text that holds no expression is the operator's own.
-    literals = (t.text for t in texts_in(spec.args) if not t.roots and not t.uses)
+    literals = (t.text for t in texts_in(spec.args) if not t.reads)
     return partial(render, spec, tuple(sorted(hosts_of(literals))))
 
 

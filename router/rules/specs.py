@@ -79,6 +79,6 @@ def results_read(action: CompiledAction) -> frozenset[str]:
 
 
 def roots_read(action: CompiledAction) -> frozenset[str]:
-    """The roots that this one reads, in `when` or in what it sends."""
+    """The roots that this one reads, named or not, in `when` or in what it sends."""
     parts = texts_in(action.when, action.spec, action.given)
-    return frozenset(root for part in parts for root in part.roots)
+    return frozenset(root for part in parts for root in part.reads)

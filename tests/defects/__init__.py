@@ -2,15 +2,17 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py`, `seams.py`, `plain_http.py`, `short_way.py` and `in_hand.py` list them.
+`borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py` and
+`rendering.py` list them.
 """
 
 from tests.defects.borders import BORDERS
 from tests.defects.in_hand import IN_HAND
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
+from tests.defects.rendering import RENDERING
 from tests.defects.seams import SEAMS
 from tests.defects.short_way import SHORT_WAY
 from tests.defects.within import WITHIN
 
-ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS, *PLAIN_HTTP, *SHORT_WAY, *IN_HAND)
+ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS, *PLAIN_HTTP, *SHORT_WAY, *IN_HAND, *RENDERING)

@@ -29,6 +29,7 @@ rules:
   - id: reads
     from: code
     actions: {http: {url: https://erp.example.net, json: {ref: "{{ payload.ref }}"}}}
+  - {id: whole, from: code, actions: {log: "{{ to_string(not_null($).payload.ref) }}"}}
   - {id: told, from: code, actions: {python: {call: "desk:notify", args: {text: x}}}}
   - {id: mails, from: mail, actions: {http: https://erp.example.net}}
 """
@@ -56,7 +57,9 @@ def test_a_forwarded_body_goes_out_as_it_is_stored_and_is_never_parsed() -> None
     assert (call.url, call.body) == ("https://erp.example.net/push", BROKEN)
 
 
-@pytest.mark.parametrize(("rule", "kind"), [("reads", "http"), ("told", "python")])
+@pytest.mark.parametrize(
+    ("rule", "kind"), [("reads", "http"), ("told", "python"), ("whole", "log")]
+)
 def test_an_action_that_reads_the_payload_gets_it_parsed(rule: str, kind: str) -> None:
     with pytest.raises(RenderError, match="has no event 0"):
         render_job(rule, kind, BROKEN)

@@ -7,6 +7,7 @@ import pytest
 
 from router.errors import ExpressionError
 from router.expressions import compile as compiled
+from router.expressions import compile_template
 from router.expressions.tokens import MINUS_HINT
 
 
@@ -162,3 +163,35 @@ def test_roots_uses_and_spans() -> None:
 )
 def test_roots(text: str, roots: set[str]) -> None:
     assert compiled(text).roots == roots
+
+
+@pytest.mark.parametrize(
+    ("text", "unnamed"),
+    [
+        ("now()", {"delivery"}),
+        ("concat('at ', now())", {"delivery"}),
+        ("map(&age(@), a)", {"delivery"}),
+        ("$", {"$"}),
+        ("@", {"$"}),
+        ("keys($)", {"$"}),
+        ("{x: @}.x.b", {"$"}),
+        ("*.b", {"$"}),
+        ("map(&[$], a)", {"$"}),
+        ("a[?$]", {"$"}),
+        ("not_null($).b", {"$"}),
+        ("$.a", set()),
+        ("@.a", set()),
+        ("a | keys(@)", set()),
+        ("a.*.b", set()),
+        ("a[*]", set()),
+        ("a[?@ == $.b]", set()),
+        ("map(&@, a)", set()),
+        ("lower('x')", set()),
+    ],
+)
+def test_what_is_read_without_a_name_counts_beside_the_roots(text: str, unnamed: set[str]) -> None:
+    expression = compiled(text)
+    assert expression.reads == expression.roots | unnamed
+    assert not expression.roots & unnamed
+    template = compile_template(f"a {{{{ {text} }}}} b")
+    assert template.reads == expression.reads

@@ -17,7 +17,7 @@ from router.model.settings import Auth, Target
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.specs import CompiledAction
-from tests.builders import a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
+from tests.builders import NOW, a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
 
 T = compile_template
 SECRETS = SecretValues({"erp": b"s3cret-value", "url": b"https://chat.example.net/T0/B0?k=v"}, {})
@@ -69,6 +69,41 @@ def of_results(action: CompiledAction, results: dict[str, Any]) -> ActionCall | 
     live = LiveRuleset(a_ruleset(), SECRETS)
     event = an_event(payload={"id": 1})
     return render(Material(live, action, a_job(), a_delivery(), event, {}, (), results))
+
+
+READS_THE_TIME = (
+    an_http(headers=(("X-At", T("{{ now() }}")),)),
+    an_http(url=T("http://127.0.0.1/in/{{ now() }}")),
+    an_http(query=(("at", T("{{ now() }}")),)),
+    an_http(body_kind="json", body={"at": T("{{ now() }}")}),
+    a_log("at {{ now() }}"),
+    a_log("{{ age('2026-01-01T00:00:00Z') }} s"),
+    a_shell(argv=(T("x"), T("{{ now() }}"))),
+    a_shell(env=(("AT", T("{{ now() }}")),)),
+    a_shell(stdin={"at": T("{{ now() }}")}),
+)
+READS_THE_SCOPE = (
+    an_http(headers=(("X-Id", T("{{ not_null($).delivery.received_at }}")),)),
+    a_log("{{ {all: @}.all.delivery.received_at }}"),
+    a_log("{{ to_string(*.received_at) }}"),
+)
+
+
+@pytest.mark.parametrize("action", [*READS_THE_TIME, *READS_THE_SCOPE])
+def test_what_is_read_without_a_name_is_read_anew_for_each_delivery(action: CompiledAction) -> None:
+    """The time by now() and age(), and the scope itself: nothing made once may hold them."""
+    live = LiveRuleset(a_ruleset(), SECRETS)
+    calls = []
+    for number in (1, 2):
+        delivery = a_delivery(received_at=NOW + number * 1_000)
+        calls.append(render(Material(live, action, a_job(), delivery, an_event(), {})))
+    assert calls[0] != calls[1]
+
+
+def test_now_is_when_the_delivery_was_received() -> None:
+    """In what reads nothing else."""
+    call = rendered(a_log("{{ now() }}"), delivery={"received_at": 1_767_225_600_000})
+    assert call == LogCall("2026-01-01T00:00:00.000Z")
 
 
 def test_results_are_read_by_templates() -> None:
