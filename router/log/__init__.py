@@ -59,23 +59,19 @@ class Log:
 
     def debug(self, event: str, **fields: Any) -> None:
         """For someone who looks for a fault."""
-        if _State.least <= _LEVELS["debug"]:
-            _State.writer.write("debug", event, fields, self.name)
+        self.at("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
         """Something happened as it should."""
-        if _State.least <= _LEVELS["info"]:
-            _State.writer.write("info", event, fields, self.name)
+        self.at("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
         """Something an operator should look at."""
-        if _State.least <= _LEVELS["warning"]:
-            _State.writer.write("warning", event, fields, self.name)
+        self.at("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
         """Something failed; `exc_info=error` adds the traceback."""
-        if _State.least <= _LEVELS["error"]:
-            _State.writer.write("error", event, fields, self.name)
+        self.at("error", event, fields)
 
     def at(self, level: str, event: str, fields: dict[str, Any]) -> None:
         """A line of a level known only at run time."""

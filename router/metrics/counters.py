@@ -188,7 +188,7 @@ class Metrics:
 
     def rule_matched(self, rule: str, at: int) -> None:
         """One event, received at that Unix millisecond, matched a rule."""
-        self._matched.values[rule,] += 1
+        self._matched.add(rule)
         self._matched_at[rule] = at
 
     def rule_totals(self) -> Mapping[str, RuleTotals]:
@@ -208,7 +208,7 @@ class Metrics:
 
     def secret_used(self, secret: str, at: int | None = None) -> None:
         """A secret, by its name, proved a delivery genuine, at that Unix millisecond."""
-        self._secrets.values[secret,] += 1
+        self._secrets.add(secret)
         if at is not None:
             self._secret_at[secret] = at
 

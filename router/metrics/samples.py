@@ -38,39 +38,38 @@ class Samples:
 class Count:
     """A counter by label values; a few of them move with every delivery."""
 
-    __slots__ = ("values",)
+    __slots__ = ("_values",)
 
     def __init__(self) -> None:
-        self.values = defaultdict[tuple[str, ...], int](int)
-        """What each stands at."""
+        self._values = defaultdict[tuple[str, ...], int](int)
 
     def add(self, *labels: str) -> None:
         """One more."""
-        self.values[labels] += 1
+        self._values[labels] += 1
 
     def stands_at(self, value: int) -> None:
         """What somebody else counted."""
-        self.values[()] = value
+        self._values[()] = value
 
     def begin(self, *labels: str) -> None:
         """Show it from now on, also while it has not moved: who watches for growth needs that."""
-        self.values.setdefault(labels, 0)
+        self._values.setdefault(labels, 0)
 
     def by_first(self) -> dict[str, int]:
         """The values by their only label."""
-        return {labels[0]: value for labels, value in self.values.items()}
+        return {labels[0]: value for labels, value in self._values.items()}
 
     def by_second(self, first: str) -> dict[str, int]:
         """The values with this first label, by their second."""
-        return {labels[1]: value for labels, value in self.values.items() if labels[0] == first}
+        return {labels[1]: value for labels, value in self._values.items() if labels[0] == first}
 
     def under(self, first: str) -> int:
         """The sum of the values with this first label."""
-        return sum(value for labels, value in self.values.items() if labels[0] == first)
+        return sum(value for labels, value in self._values.items() if labels[0] == first)
 
     def samples(self) -> list[Sample]:
         """What each stands at."""
-        return list(self.values.items())
+        return list(self._values.items())
 
 
 class Evaluations:
@@ -122,7 +121,7 @@ class BucketCounts:
     def __init__(self, buckets: int) -> None:
         self.counts = [0] * buckets
         self.total = 0.0
-        self.since = time.time()  # as every family of the registry says it
+        self.since = time.time()  # as the registry's own histogram says it
 
 
 class Histogram:

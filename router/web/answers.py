@@ -1,16 +1,10 @@
 """The bytes that requests are answered with, by whichever way they came."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from router.intake.reply import Reply
-from router.rules.live import LiveEndpoint
-
-RETRY_AFTER_S = 5
-
-Headers = Sequence[tuple[bytes, bytes]]
+from router.intake.reply import RETRY_AFTER_S, Reply
 
 _JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
@@ -30,15 +24,20 @@ class IngestRefusal(Exception):
         self.keep_alive = keep_alive
 
 
-def error_body(word: str) -> bytes:
-    """The whole body of a refusal."""
-    return b'{"error":"%s"}' % word.encode("ascii")
+def refusal(refused: IngestRefusal) -> Reply:
+    """What a refusal is answered with."""
+    return Reply(
+        refused.status,
+        b'{"error":"%b"}' % refused.word.encode("ascii"),
+        close=not refused.keep_alive,
+        retry_after=RETRY_AFTER_S if refused.status == 503 else None,
+    )
 
 
 def reply_headers(
     length: int, content_type: str, retry_after: int | None, challenge: bytes | None, close: bool
 ) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that the intake gave; `length` is its body's."""
+    """The headers of an answer; `length` is its body's."""
     headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % length)]
     if content_type == "application/json":
         headers.append(_JSON)
@@ -53,60 +52,28 @@ def reply_headers(
     return headers
 
 
-def refusal_headers(
-    refused: IngestRefusal, length: int, entry: LiveEndpoint | None
-) -> list[tuple[bytes, bytes]]:
-    """The headers of a refusal of the listener itself."""
-    headers = [_JSON, (b"content-length", b"%d" % length)]
-    if not refused.keep_alive:
-        headers.append(_CLOSE)
-    if refused.status == 405 and entry is not None:
-        headers.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
-    if refused.status == 503:
-        headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
-    return headers
-
-
 def reply_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
-    """A whole answer that the intake gave."""
+    """A whole answer."""
     body = reply.body
     head = _reply_head(
         reply.status,
-        keep_alive,
         len(body),
         reply.content_type,
         reply.retry_after,
         reply.challenge,
-        reply.close,
+        reply.close or not keep_alive,
     )
     return head + body
 
 
 def refusal_bytes(refused: IngestRefusal, *, keep_alive: bool) -> bytes:
-    """A whole refusal of a request that was read to its end."""
-    body = error_body(refused.word)
-    headers = refusal_headers(refused, len(body), None)
-    return _head(refused.status, headers, keep_alive or not refused.keep_alive) + body
-
-
-def closing_answer(status: int, word: str) -> bytes:
-    """A complete response that ends its connection."""
-    body = error_body(word)
-    retry = b"retry-after: %d\r\n" % RETRY_AFTER_S if status == 503 else b""
-    return (
-        STATUS_LINE[status]
-        + b"content-type: application/json\r\n"
-        + b"content-length: %d\r\n" % len(body)
-        + retry
-        + b"connection: close\r\n\r\n"
-        + body
-    )
+    """A whole refusal, without what only an application adds."""
+    return reply_bytes(refusal(refused), keep_alive=keep_alive)
 
 
 @lru_cache(maxsize=256)
 def _reply_head(
     status: int,
-    keep_alive: bool,
     length: int,
     content_type: str,
     retry_after: int | None,
@@ -114,15 +81,7 @@ def _reply_head(
     close: bool,
 ) -> bytes:
     headers = reply_headers(length, content_type, retry_after, challenge, close)
-    return _head(status, headers, keep_alive or close)
-
-
-def _head(status: int, headers: Headers, said: bool) -> bytes:
-    """`said`: whether the connection stays, or its end stands among the headers already."""
-    lines = [b"%b: %b\r\n" % pair for pair in headers]
-    if not said:
-        lines.append(b"connection: close\r\n")
-    return b"".join([STATUS_LINE[status], *lines, b"\r\n"])
+    return b"".join([STATUS_LINE[status], *[b"%b: %b\r\n" % pair for pair in headers], b"\r\n"])
 
 
 BUSY_ANSWER = refusal_bytes(IngestRefusal(503, "busy", keep_alive=True), keep_alive=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from router.web.answers import closing_answer
+from router.web.answers import IngestRefusal, refusal_bytes
 from router.web.connections import Wire
 from router.web.phases import Progress, ends_at, phase_of
 from router.web.small_post import SmallPost, abandon
@@ -146,5 +146,5 @@ class BoundedConnection(HttpToolsProtocol):
         if started:
             self.transport.close()
         elif not self.transport.is_closing():
-            self.transport.write(closing_answer(status, word))
+            self.transport.write(refusal_bytes(IngestRefusal(status, word), keep_alive=False))
             self.linger()

@@ -23,11 +23,6 @@ class Peers:
     def __init__(self, trusted: Iterable[str] = ()) -> None:
         self._trusted: tuple[Network, ...] = tuple(ip_network(text) for text in trusted)
 
-    @property
-    def any_trusted(self) -> bool:
-        """Whether forwarded headers can count at all."""
-        return bool(self._trusted)
-
     def trusts(self, address: str) -> bool:
         """Whether this is one of our proxies."""
         parsed = parse_address(address)

@@ -280,7 +280,8 @@ class Feed:
     async def run(self) -> None:
         """
         Wake the watchers when something has happened, at most every PAUSE_S; a few in a turn of
-        the loop, so that no delivery waits for all of them. Those that still write are left alone.
+        the loop, so that no delivery waits for all of them. Those woken before that still write are
+        left alone.
         """
         while True:
             await self._fresh.wait()

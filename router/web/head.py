@@ -2,7 +2,6 @@
 
 import string
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 from router.model.settings import Limits
 
@@ -48,19 +47,19 @@ class RequestHead:
         if name == b"host":
             self.hosts += 1
             if value.translate(None, _HOST):
-                refuse_head(400, "malformed_request")
+                raise HeadRefused(400, "malformed_request")
         elif name == b"content-length":
             self.length = int(value)
         else:
             self.unusual = True
             if name == b"expect":
                 if value.lower() != b"100-continue":
-                    refuse_head(417, "expectation_failed")
+                    raise HeadRefused(417, "expectation_failed")
                 self.expects = True
             elif name == b"transfer-encoding":
                 self.codings += 1
                 if value.lower() != b"chunked" or self.codings > 1:
-                    refuse_head(400, "malformed_request")
+                    raise HeadRefused(400, "malformed_request")
 
     def check(
         self,
@@ -77,23 +76,13 @@ class RequestHead:
             HeadRefused: it is too large, asks for `*`, or names not one host.
         """
         if len(headers) > limits.header_count:
-            refuse_head(431, "too_many_headers")
+            raise HeadRefused(431, "too_many_headers")
         # Most heads are smaller than the limit because the chunk they came in is.
         if came + self.late_bytes > limits.header_bytes:
             size = sum([len(name) + len(value) + 4 for name, value in headers])
             if size + self.blanks > limits.header_bytes:
-                refuse_head(431, "headers_too_large")
+                raise HeadRefused(431, "headers_too_large")
         if target == b"*":
-            refuse_head(400, "malformed_request")
+            raise HeadRefused(400, "malformed_request")
         if self.hosts != 1 and (self.hosts or version() == "1.1"):
-            refuse_head(400, "bad_host")
-
-
-def refuse_head(status: int, word: str) -> NoReturn:
-    """
-    Stop the parser.
-
-    Raises:
-        HeadRefused: always.
-    """
-    raise HeadRefused(status, word)
+            raise HeadRefused(400, "bad_host")

@@ -2,12 +2,13 @@
 The public listener's application: it finds the endpoint, reads the body within its limits, hands
 the request to the intake, and answers.
 
-Deadlines are the protocol's (`router.web.protocol`): when one passes it answers by itself, and the
-application sees a disconnect. It never cancels a request that the intake has begun to accept.
+Deadlines are the connection's (`router.web.bounded_connection`): when one passes it answers by
+itself, and the application sees a disconnect. It never cancels a request that the intake has begun
+to accept.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -18,19 +19,14 @@ from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
 from router.model.settings import Limits
 from router.rules.live import LiveEndpoint
-from router.web.answers import (
-    Headers,
-    IngestRefusal,
-    error_body,
-    refusal_headers,
-    reply_headers,
-)
+from router.web.answers import IngestRefusal, refusal, reply_headers
 from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import LATE
 from router.web.ingest_group import IngestGroup
 from router.web.small_post import SMALL_BYTES
 
+Headers = Sequence[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
@@ -96,7 +92,7 @@ class IngestApp:
         first = await receive() if length <= SMALL_BYTES else None
         if first is None or first["type"] != "http.request" or first.get("more_body"):
             return await self._accept_parts(entry, scope, receive, first)
-        body = first.get("body", b"")  # the usual case: all of it is here already
+        body = first.get("body", b"")  # all of it is here already
         size = len(body)
         if size > entry.body_max:
             raise IngestRefusal(413, "too_large")
@@ -134,10 +130,7 @@ class IngestApp:
 
     def _sender(self, scope: Any) -> str:
         client = scope["client"]
-        peer: str = client[0] if client else ""
-        if self._peers.any_trusted:
-            return self._peers.sender(peer, scope["headers"])
-        return peer
+        return self._peers.sender(client[0] if client else "", scope["headers"])
 
 
 class _Reading:
@@ -210,17 +203,15 @@ def _length(headers: Headers) -> int:
     return length
 
 
-def _start(status: int, headers: Headers) -> dict[str, Any]:
-    return {"type": "http.response.start", "status": status, "headers": headers}
-
-
-async def _reply(send: Send, reply: Reply) -> None:
+async def _reply(send: Send, reply: Reply, further: Headers = ()) -> None:
     given = (reply.content_type, reply.retry_after, reply.challenge, reply.close)
-    await send(_start(reply.status, reply_headers(len(reply.body), *given)))
+    headers = [*reply_headers(len(reply.body), *given), *further]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
 
 
 async def _refuse(send: Send, refused: IngestRefusal, entry: LiveEndpoint | None) -> None:
-    body = error_body(refused.word)
-    await send(_start(refused.status, refusal_headers(refused, len(body), entry)))
-    await send({"type": "http.response.body", "body": body})
+    further = []
+    if refused.status == 405 and entry is not None:
+        further.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
+    await _reply(send, refusal(refused), further)

@@ -122,8 +122,7 @@ class IngestGroup:
                 if post.held:
                     self.release(post)
             if self._walking is alone:
-                alone.cancel()
-                self._walk_on()
+                self._walk_at_once()
 
     def _next(self) -> SmallPost:
         """One of the endpoint whose turn it is, which then stands behind the others."""
@@ -180,7 +179,7 @@ class IngestGroup:
         self._taken = len(posts) if self._ready else 0
 
     def _walk_at_once(self) -> None:
-        """There is enough to do: nobody waits for the commit."""
+        """The next group begins now."""
         if self._walking is not None:
             self._walking.cancel()
         self._walk_on()
@@ -196,8 +195,7 @@ class IngestGroup:
     def _answer(self, arrival: Arrival, reply: Reply) -> None:
         post: SmallPost = arrival.sender
         post.answered, keep_alive = True, post.keep_alive
-        self._budget.give(post.held)
-        post.held = 0
+        self.release(post)
         if not post.disconnected:
             answer = reply_bytes(reply, keep_alive=keep_alive)
             post.connection.answer_small(post, answer, close=reply.close or not keep_alive)

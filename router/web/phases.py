@@ -121,10 +121,7 @@ PHASES = (
 
 def phase_of(at: Progress) -> Phase:
     """What a connection waits for."""
-    for phase in PHASES:
-        if phase.holds(at):
-            break
-    return phase  # the last always holds
+    return next(phase for phase in PHASES if phase.holds(at))  # the last always holds
 
 
 def ends_at(phase: Phase, at: Progress, allowed: Mapping[str, float]) -> float:

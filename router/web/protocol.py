@@ -15,7 +15,7 @@ from router.model.headers import BLANKS
 from router.web.answers import BUSY_ANSWER
 from router.web.bounded_connection import BoundedConnection
 from router.web.connections import LATE, TRANSPORT, Wire
-from router.web.head import WATCHED, HeadRefused, RequestHead, refuse_head
+from router.web.head import WATCHED, HeadRefused, RequestHead
 from router.web.small_post import SMALL_BYTES, SmallPost
 from router.web.transports import CorkedTransport, LingeringTransport, waited_s
 from router.web.upgrade import parser_of_rest
@@ -114,7 +114,7 @@ class WireProtocol(BoundedConnection):
         """A piece of the request target."""
         self.url += url
         if len(self.url) > self._wire.limits.uri_bytes:
-            refuse_head(414, "uri_too_long")
+            raise HeadRefused(414, "uri_too_long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """
@@ -136,7 +136,7 @@ class WireProtocol(BoundedConnection):
         self._head.check(self.url, self.headers, self._chunk_bytes, limits, version)
         self._at.in_head = False
         self._at.body_since = self._at.last_byte = self._now
-        post = None if self._head.unusual or self._wire.group is None else self._small_post()
+        post = None if self._head.unusual else self._small_post()
         if post is None:
             self._ask_application()
         else:
@@ -169,7 +169,7 @@ class WireProtocol(BoundedConnection):
         self.expect_100_continue = self._head.expects
         super().on_headers_complete()
         if self.scope["http_version"] not in ("1.1", "1.0"):  # found out above: 0.9 and 2.0 parse
-            refuse_head(400, "malformed_request")
+            raise HeadRefused(400, "malformed_request")
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body; what nobody will read any more is dropped."""

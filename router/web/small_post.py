@@ -8,7 +8,10 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from router.rules.live import LiveEndpoint
 
 SMALL_BYTES = 65_536
-"""A body up to here is read before memory is reserved: it came with its head or nearly so."""
+"""
+The largest body that is small. It comes with its head or nearly so: memory is reserved for it
+beforehand only when it does not.
+"""
 
 
 class SmallPosts(Protocol):

@@ -239,8 +239,8 @@ PUBLISHED = (
         "413 and the connection stays open",
         Edit(
             "router/web/answers.py",
-            "    if not refused.keep_alive:\n",
-            "    if not refused.keep_alive and refused.status != 413:\n",
+            "close=not refused.keep_alive,",
+            "close=not refused.keep_alive and refused.status != 413,",
         ),
         "unit/web/test_connections_cases.py::test_an_early_413_survives_a_sender_that_goes_on",
     ),

@@ -204,15 +204,10 @@ def answers_given() -> set[tuple[int, str]]:
     """Every status with its word in the code of the listener."""
     found = set()
     for path in (ROOT / "router" / "web").glob("*.py"):
-        if path.name != "admin.py":
-            text = path.read_text("utf-8")
-            found |= set(
-                re.findall(
-                    r'(?:IngestRefusal|_stop|_refuse|refuse_head|_send_refusal)\((\d+), "(\w+)"',
-                    text,
-                )
-            )
-            found |= set(re.findall(r'return [^\n]*?, (\d{3}), "(\w+)"', text))
+        text = path.read_text("utf-8")
+        found |= set(
+            re.findall(r'(?:IngestRefusal|_refuse|HeadRefused|_send_refusal)\((\d+), "(\w+)"', text)
+        )
     found |= {(str(phase.status), phase.word) for phase in PHASES if phase.status}
     return {(int(status), word) for status, word in found}
 

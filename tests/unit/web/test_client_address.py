@@ -60,11 +60,6 @@ def test_a_malformed_range_is_an_error() -> None:
         Peers(["10.0.0.0/99"])
 
 
-def test_forwarded_headers_count_where_a_proxy_is_trusted() -> None:
-    assert PROXIES.any_trusted
-    assert not Peers().any_trusted
-
-
 def test_only_so_many_hops_are_looked_at() -> None:
     """The twentieth from the right is, the one before it is not."""
     for proxies, sender in ((19, "1.1.1.1"), (20, "10.0.0.2")):
