@@ -112,7 +112,8 @@ class IngestGroup:
     async def _walk(self, alone: asyncio.TimerHandle) -> None:
         posts = list[SmallPost]()
         try:
-            await self._intake.accept_group(self._admitted(posts), self._answer)
+            if self._ready:  # else the one before began after its timer and took them all
+                await self._intake.accept_group(self._admitted(posts), self._answer)
         except Exception as error:  # noqa: BLE001 - the last net: the senders must get 503
             if not posts and self._ready:  # it would come here again and again
                 posts.append(self._next())

@@ -92,6 +92,15 @@ async def test_what_became_whole_in_one_turn_is_one_group() -> None:
     assert group.intake.groups == [GROUP_MAX]
 
 
+async def test_no_empty_group_follows_one_that_began_late() -> None:
+    """uvloop asks its timers first: the next group may begin before this one has."""
+    group = Group(alone_s=0.0)
+    group.offer("x", "1")
+    await group.answered(1)
+    await until(lambda: not group.real.tasks)
+    assert group.intake.groups == [1]
+
+
 async def test_what_a_group_has_no_room_for_goes_next() -> None:
     group = Group()
     for n in range(2 * GROUP_MAX + 1):
