@@ -93,13 +93,12 @@ class _NewRows:
     """
 
     def __init__(self, book: Book) -> None:
-        self._book, self._ahead = book, book.wall(0)
+        self._book = book
         self._deliveries: list[Row] = []
         self._jobs: list[Row] = []
         self._running: dict[str, int] = {}
         self._generations: set[int] = set()
         self._ruled: set[tuple[str, int]] = set()
-        self._pages = 0
         book.numbering()
         self._first = book.next_delivery
 
@@ -129,11 +128,12 @@ class _NewRows:
                 delivery.body,
             )
         )
-        self._pages += 2 + len(wanted) + len(delivery.body) // _PAGE
+        book.pages += 2 + len(wanted) + len(delivery.body) // _PAGE
+        wall = book.wall(now)
         rows: list[Row] = []
         special = False
         for job_number, job in enumerate(wanted, number << PLACE_BITS):
-            rows.append(job_row(job, job_number, generation, now + self._ahead))
+            rows.append(job_row(job, job_number, generation, wall))
             self._ruled.add((job.rule, generation))
             if job.state == "running":
                 self._running[job.id] = job_number
@@ -152,7 +152,6 @@ class _NewRows:
         book.ruled(self._ruled)
         book.insert("deliveries", self._deliveries)
         book.insert(JOB_ROW, self._jobs)
-        book.pages += self._pages
         if running:
             book.later.append(lambda: book.running.update(running))
 

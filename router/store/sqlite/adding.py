@@ -51,8 +51,6 @@ def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None
     delivery, place, generation = where
     wall, first = book.wall(now), (delivery << PLACE_BITS) + place
     rows = [job_row(job, n, generation, wall) for n, job in enumerate(unit.jobs, first)]
-    if begun := {job.id: n for n, job in enumerate(unit.jobs, first) if job.state == "running"}:
-        book.later.append(lambda: book.running.update(begun))
     if not unit.linked:
         alone = unit.jobs[0].state != "waiting"
         book.insert(JOB_ROW, rows) if alone else runs.insert_waiting(book, rows)

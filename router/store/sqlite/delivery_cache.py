@@ -6,6 +6,8 @@ from router.model.delivery import Delivery
 
 CACHED_BYTES = 4 * 1024 * 1024
 """Of bodies that are kept; the delivery that has been kept longest goes first."""
+CACHED_MAX = 1024
+"""Deliveries that are kept, however small their bodies are."""
 
 
 class DeliveryCache:
@@ -28,6 +30,6 @@ class DeliveryCache:
             if jobs[number] > 1 and not delivery.damaged and delivery.id not in self._kept:
                 self._kept[delivery.id] = delivery
                 self._bytes += len(delivery.body)
-        while self._bytes > CACHED_BYTES:
+        while self._bytes > CACHED_BYTES or len(self._kept) > CACHED_MAX:
             oldest = self._kept.pop(next(iter(self._kept)))
             self._bytes -= len(oldest.body)

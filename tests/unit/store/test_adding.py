@@ -62,15 +62,6 @@ def test_a_job_is_of_its_own_generation_or_of_its_delivery_s(ledger: AddingLedge
     assert {(rule, generations[n]) for rule, n in ruled} == {("paid", GENERATION), ("other", "new")}
 
 
-def test_one_that_has_begun_is_remembered_once_it_is_committed(ledger: AddingLedger) -> None:
-    delivery = ledger.accept()
-    job = ledger.make.job(state="running", lease="b/1")
-    adding.add(ledger.book, delivery, [job], START_MS)
-    assert ledger.book.running == {}
-    ledger.book.committed()
-    assert ledger.book.running == {job.id: 1 << 20}
-
-
 def test_one_that_waits_by_itself_waits(ledger: AddingLedger) -> None:
     delivery = ledger.accept()
     ledger.add(delivery, ledger.make.job(state="waiting"), ledger.make.job())

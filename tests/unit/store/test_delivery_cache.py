@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from router.model.delivery import Delivery
-from router.store.sqlite.delivery_cache import CACHED_BYTES, DeliveryCache
+from router.store.sqlite.delivery_cache import CACHED_BYTES, CACHED_MAX, DeliveryCache
 from tests.store_values import Maker
 from tests.unit.store.ledger import Ledger
 
@@ -84,3 +84,14 @@ def test_no_more_than_so_many_bytes_are_kept_and_the_latest_stay() -> None:
     assert kept == [None, second, third]
     cache.keep({4: 2}, {4: make.delivery(body=bytes(CACHED_BYTES + 1))})
     assert [cache.get(one.id) for one in (second, third)] == [None, None]
+
+
+def test_no_more_than_so_many_are_kept_though_they_are_empty() -> None:
+    cache, make = DeliveryCache(), Maker()
+    first, *others = (make.delivery(body=b"") for _ in range(CACHED_MAX + 1))
+    twice = dict.fromkeys(range(CACHED_MAX), 2)
+    cache.keep(twice, dict(enumerate([first, *others[:-1]])))
+    assert cache.get(first.id) is first
+    cache.keep({0: 2}, {0: others[-1]})
+    assert cache.get(first.id) is None
+    assert [cache.get(one.id) for one in others] == others
