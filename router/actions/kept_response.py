@@ -39,16 +39,15 @@ def result_of(call: HttpCall, answer: HttpAnswer, redactor: Redactor) -> dict[st
 
 
 def kept_headers(headers: Iterable[tuple[str, str]], masks: tuple[str, ...]) -> dict[str, str]:
-    """The first 16 KiB of an answer's headers by their names in lower case; no cookie."""
+    """The first 16 KiB of an answer's headers, named in lower case, by name; no cookie."""
     kept: dict[str, str] = {}
     room = HEADERS_MAX
     for name, value in headers:
-        lowered = name.lower()
-        text = REMOVED if lowered == "set-cookie" else masked(_storable(value), masks)
-        room -= len(lowered) + len(text)
+        text = REMOVED if name == "set-cookie" else masked(_storable(value), masks)
+        room -= len(name) + len(text)
         if room < 0:
             break
-        kept[lowered] = f"{kept[lowered]}, {text}" if lowered in kept else text
+        kept[name] = f"{kept[name]}, {text}" if name in kept else text
     return kept
 
 

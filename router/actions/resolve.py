@@ -63,8 +63,8 @@ class NameCache:
     for each. Who asks for what is being asked already waits for the same answer.
     """
 
-    def __init__(self, lookup: Resolve) -> None:
-        self._lookup = lookup
+    def __init__(self, lookup: Resolve, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._lookup, self._monotonic = lookup, monotonic
         self._known: dict[str, tuple[float, list[str]]] = {}
         self._asking: dict[str, asyncio.Task[list[str]]] = {}
 
@@ -76,15 +76,11 @@ class NameCache:
             OSError: there is none.
         """
         until, found = self._known.get(host, (0.0, []))
-        if time.monotonic() >= until:
+        if self._monotonic() >= until:
             found = await asyncio.shield(self._asked(host))
         addresses = list(found)
         found.append(found.pop(0))
         return addresses
-
-    def forget(self) -> None:
-        """Ask for every name again."""
-        self._known.clear()
 
     def close(self) -> None:
         """Wait for no answer any more."""
@@ -103,5 +99,5 @@ class NameCache:
             raise OSError("the name has no address")
         if len(self._known) >= KEPT_MAX:
             self._known.clear()
-        self._known[host] = time.monotonic() + KEPT_S, found
+        self._known[host] = self._monotonic() + KEPT_S, found
         return found

@@ -17,13 +17,10 @@ from aiohttp.http import RawResponseMessage
 from router.actions.plain_http.response import (
     ANSWER_MAX,
     FRAMING_MAX,
-    INTERIM_BYTES_MAX,
-    INTERIM_MAX,
     PIECE,
     SWITCHING,
-    TOO_MANY_INTERIM,
     TOO_MUCH_FRAMING,
-    TOO_MUCH_INTERIM,
+    interim_excess,
 )
 
 
@@ -64,23 +61,20 @@ class BoundedProtocol(ResponseHandler):
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         """The head of an answer was parsed."""
         message, content = data
-        if 100 <= message.code <= 199 and message.code != SWITCHING:
+        interim = 100 <= message.code <= 199 and message.code != SWITCHING
+        if interim:
             self._interim += 1
             self._interim_bytes += _length(message)
-        elif self._answer is None and not self._too_many_interim():
+        if interim_excess(self._interim, self._interim_bytes) is not None:
+            return  # `data_received` says so
+        if self._answer is None and not interim:
             self._answer = content
-        if not self._too_many_interim():  # else `data_received` says so
-            super().feed_data(data, size)
-
-    def _too_many_interim(self) -> str | None:
-        if self._interim > INTERIM_MAX:
-            return TOO_MANY_INTERIM
-        return TOO_MUCH_INTERIM if self._interim_bytes > INTERIM_BYTES_MAX else None
+        super().feed_data(data, size)
 
     def _excess(self) -> str | None:
         """What there is too much of."""
-        if (interim := self._too_many_interim()) is not None:
-            return interim
+        if (excess := interim_excess(self._interim, self._interim_bytes)) is not None:
+            return excess
         content = 0 if self._answer is None else self._answer.total_bytes
         if self._received - content > FRAMING_MAX and not self._reading_paused:
             return TOO_MUCH_FRAMING

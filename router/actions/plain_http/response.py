@@ -23,9 +23,16 @@ FIELDS_MAX = 128
 SWITCHING = 101
 _WITHOUT_BODY = frozenset({SWITCHING, 204, 304})
 
-TOO_MANY_INTERIM = f"more than {INTERIM_MAX} interim answers (1xx) came"
-TOO_MUCH_INTERIM = f"more than {INTERIM_BYTES_MAX // 1024} KiB of interim answers (1xx) came"
 TOO_MUCH_FRAMING = f"the answer has more than {FRAMING_MAX // 1024} KiB of headers and chunk sizes"
+
+
+def interim_excess(answers: int, size: int) -> str | None:
+    """What there is too much of, when so many interim answers of so many bytes in all came."""
+    if answers > INTERIM_MAX:
+        return f"more than {INTERIM_MAX} interim answers (1xx) came"
+    if size > INTERIM_BYTES_MAX:
+        return f"more than {INTERIM_BYTES_MAX // 1024} KiB of interim answers (1xx) came"
+    return None
 
 
 class TransferError(Exception):
@@ -118,11 +125,8 @@ class ResponseReader:
 
     def _excess(self) -> str | None:
         """What there is too much of."""
-        if self._interim:
-            if self._interim > INTERIM_MAX:
-                return TOO_MANY_INTERIM
-            if self._interim_bytes > INTERIM_BYTES_MAX:
-                return TOO_MUCH_INTERIM
+        if (excess := interim_excess(self._interim, self._interim_bytes)) is not None:
+            return excess
         return TOO_MUCH_FRAMING if self._received - self._content > FRAMING_MAX else None
 
     def _answer(self) -> HttpAnswer:

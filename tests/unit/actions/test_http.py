@@ -414,14 +414,14 @@ async def test_the_systems_resolver(sink: Sink, action: HttpAction) -> None:
 
 def test_headers_of_an_answer_are_kept_up_to_16_kib() -> None:
     """Names and values count; what does not fit any more is left out, and all behind it."""
-    full = {"X-Full": "v" * (16 * 1024 - len("x-full"))}
-    assert kept_headers(full.items(), ()) == {"x-full": full["X-Full"]}
-    assert kept_headers([("X-Fulls", full["X-Full"]), ("A", "")], ()) == {}
-    assert kept_headers([("A", "1"), *full.items(), ("B", "2")], ()) == {"a": "1"}
+    full = {"x-full": "v" * (16 * 1024 - len("x-full"))}
+    assert kept_headers(full.items(), ()) == full
+    assert kept_headers([("x-fulls", full["x-full"]), ("a", "")], ()) == {}
+    assert kept_headers([("a", "1"), *full.items(), ("b", "2")], ()) == {"a": "1"}
 
 
 def test_headers_of_one_name_are_one_line_and_cookies_are_none() -> None:
-    headers = (("Via", "a"), ("VIA", "b"), ("Set-Cookie", "s=1"), ("X-Echo", "se-cret"))
+    headers = (("via", "a"), ("via", "b"), ("set-cookie", "s=1"), ("x-echo", "se-cret"))
     kept = kept_headers(headers, ("se-cret",))
     assert kept == {"via": "a, b", "set-cookie": REMOVED, "x-echo": "***"}
 

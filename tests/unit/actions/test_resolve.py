@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from router.actions import resolve
-from router.actions.resolve import AT_ONCE, KEPT_MAX, NameCache, system_lookup
+from router.actions.resolve import AT_ONCE, KEPT_MAX, KEPT_S, NameCache, system_lookup
 from tests.waiting import until
 
 HANGS_S = 5.0
@@ -93,19 +93,21 @@ def test_an_answer_after_the_loop_was_closed_is_nobody_s() -> None:
 # -- what is kept of the answers -----------------------------------------------------------------
 
 
-async def test_a_name_is_asked_for_once_and_its_addresses_take_turns() -> None:
-    asked = []
+async def test_a_name_is_asked_for_once_in_ten_seconds_and_its_addresses_take_turns() -> None:
+    asked, now = [], 0.0
 
     async def lookup(host: str) -> list[str]:
         asked.append(host)
         return ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
 
-    names = NameCache(lookup)
+    names = NameCache(lookup, lambda: now)
     firsts = [(await names.addresses("erp.example"))[0] for _ in range(4)]
     assert firsts == ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.1"]
     assert sorted(await names.addresses("erp.example")) == ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
+    now = KEPT_S - 0.001
+    await names.addresses("erp.example")
     assert asked == ["erp.example"]
-    names.forget()
+    now = KEPT_S
     await names.addresses("erp.example")
     assert asked == ["erp.example"] * 2
 

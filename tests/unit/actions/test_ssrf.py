@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from router.actions.http import FORBIDDEN, HttpAction
-from router.actions.resolve import system_lookup
+from router.actions.resolve import KEPT_S, NameCache, system_lookup
 from router.egress import EgressPolicy, is_metadata_name
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.sim.makers import a_job, an_http_call
@@ -106,18 +106,19 @@ async def _call(
     canary: Canary, url: str, answers: list[list[str]] | None = None, *allow: str
 ) -> list[Outcome]:
     """One call for each answer of the name's resolution; the system's own when there is none."""
-    pending = list(answers or [])
+    pending, now = list(answers or []), 0.0
 
     async def lookup(_host: str) -> list[str]:
         return pending.pop(0)
 
     policy = EgressPolicy(allow)
-    action = HttpAction(policy, lookup=lookup if answers else system_lookup, plain=canary.plain)
+    action = HttpAction(policy, plain=canary.plain)
+    action._names = NameCache(lookup if answers else system_lookup, lambda: now)
     outcomes = []
     for _ in answers or [[]]:
         call = an_http_call(url.replace("PORT", str(canary.port)), timeout_s=2.0)
         outcomes.append(await action.run(call, a_job()))
-        action._names.forget()
+        now += KEPT_S  # the name is asked for again
     await action.close()
     return outcomes
 
