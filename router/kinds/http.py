@@ -122,8 +122,7 @@ class HttpRequests:
         """The request of one attempt."""
         job, spec = given.job, self._spec
         default = given.default_body()
-        plain = spec.body_kind == "default"
-        body, content_type = default if plain else _body(spec, given.scope, default)
+        body, content_type = _body(spec, given.scope, default)
         headers = {"user-agent": "webhook-rules-router", "content-type": content_type}
         if spec.forward_headers:
             received = joined_headers(given.delivery.headers)
@@ -151,7 +150,7 @@ class HttpRequests:
             body=body,
             accept=spec.accept,
             timeout_s=spec.timeout_s,
-            shown_body=None if plain else self._shown_body(given.scope, (body, default[1])),
+            shown_body=self._shown_body(given.scope, default, body),
             trace=trace,
             **self._secured,
         )
@@ -164,12 +163,12 @@ class HttpRequests:
         url = _url(self._spec, scope)
         return url, url if self._masks is None else _url(self._spec, self._masked(scope))
 
-    def _shown_body(self, scope: Scope, default: tuple[bytes, str]) -> bytes | None:
-        """The body with every secret as `***`; None: it is no other."""
+    def _shown_body(self, scope: Scope, default: tuple[bytes, str], sent: bytes) -> bytes | None:
+        """The body with every secret as `***`; None: it is no other than the one sent."""
         if self._masks is None:
             return None
         shown = _body(self._spec, self._masked(scope), default)[0]
-        return None if shown == default[0] else shown
+        return None if shown == sent else shown
 
 
 def _fixed(*templates: Template) -> bool:
