@@ -51,7 +51,7 @@ class LeasePlan:
         kinds: Iterable[ActionKind],
         kind_of: Callable[[str], ActionKind | None],
         *,
-        ahead: Callable[[str, ActionKind, int], int] = lambda _target, _kind, _room: 0,
+        ahead: Callable[[str, ActionKind, int], int],
     ) -> None:
         self._slots, self._breakers, self._kind_of = slots, breakers, kind_of
         self._ahead = ahead

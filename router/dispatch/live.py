@@ -40,7 +40,8 @@ class DispatchSettings:
     Bounds and times in seconds. `hand_over` jobs wait in memory at most; above `body_bytes` of
     large bodies held by running jobs no more begin; leasing stops above
     `unsettled` results that the store has not taken; a result is offered for `patience_s`. That of
-    an action that never waits is written with the next deliveries, or `settle_within_s` later.
+    one for whose slot nobody waits (its action never waits, or the next job has begun in it) is
+    written with the next deliveries, or `settle_within_s` later.
     `guard_s` past its own time limit an action is taken for defective and cancelled.
     `dry` says that the actions given only describe what they would do.
     """
