@@ -94,7 +94,7 @@ def until_in_hand(commands: Commands, router: RouterProcess, more: Callable[[], 
 
     Where there are none of both, the commands go on for a moment, with as many jobs as before.
     """
-    deadline = time.monotonic() + 2 * PATIENCE_S
+    deadline = time.monotonic() + 4 * PATIENCE_S  # where all is slow, few commands are short
     while time.monotonic() < deadline:
         more()
         router.until(lambda: len(commands.running()) == SLOTS, "a command in each slot")
