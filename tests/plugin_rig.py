@@ -8,6 +8,7 @@ from typing import Any
 from router.actions.python import PythonAction
 from router.kinds.python import PythonCall
 from router.model.job import Outcome
+from tests.begun import as_dispatched
 from tests.sim.makers import a_job
 
 PATIENCE_S = 20.0
@@ -43,7 +44,7 @@ class Rig:
         """Call `tried:FUNCTION`, or `MODULE:FUNCTION`."""
         name = function if ":" in function else f"tried:{function}"
         call = a_python_call(self.folder, name, **changes)
-        return await self.action.run(call, a_job(kind="python"))
+        return await as_dispatched(self.action, call, a_job(kind="python"))
 
     async def value(self, function: str, **changes: Any) -> Any:
         """What a call that succeeds returns."""

@@ -39,6 +39,11 @@ class Tail:
         os.set_blocking(pipe.fileno(), False)
         loop.add_reader(pipe.fileno(), self._read)
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is read any more."""
+        return self._pipe.closed
+
     def tail(self) -> bytes:
         """What is kept."""
         return bytes(self._kept[-KEEP:])
@@ -160,7 +165,8 @@ class Child:
             )
         self._descent.began(process.pid)
         self._process = process
-        self._exit: asyncio.Future[None] = loop.create_future()
+        self.exit: asyncio.Future[None] = loop.create_future()
+        """Done when it has ended and been reaped; nobody but this class ends or cancels it."""
         self._doomed = whole_group
         self.code = 0
         try:
@@ -177,13 +183,17 @@ class Child:
 
     async def exited(self) -> None:
         """Wait for the process itself, not for whoever holds its pipes; cancelling is harmless."""
-        await asyncio.shield(self._exit)
+        await asyncio.shield(self.exit)
+
+    def read_out(self) -> bool:
+        """Read what is in the pipes; False: somebody holds one."""
+        self.stdout.catch_up()
+        self.stderr.catch_up()
+        return self.stdout.closed and self.stderr.closed
 
     async def drained(self, seconds: float) -> None:
         """Read what is still in the pipes, `seconds` at most, then close them."""
-        self.stdout.catch_up()
-        self.stderr.catch_up()
-        if not self.stdout.ended.is_set() or not self.stderr.ended.is_set():  # somebody holds one
+        if not self.read_out():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self.stdout.ended.wait()
@@ -199,7 +209,7 @@ class Child:
         """SIGKILL to the process, its group and everything that it started."""
         self._doomed = True
         self._signal(signal.SIGKILL)
-        if not self._exit.done():
+        if not self.exit.done():
             in_turns(self._descent.kill())
 
     async def gone(self, seconds: float) -> None:
@@ -218,7 +228,7 @@ class Child:
 
     def _signal(self, number: signal.Signals) -> None:
         """Only until it is reaped: afterwards the number may be another process's."""
-        if not self._exit.done():
+        if not self.exit.done():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
 
@@ -245,8 +255,8 @@ class Child:
         self.code = self._process.wait()
         self._descent.ended()
         in_turns(reap_adopted())
-        if not self._exit.done():
-            self._exit.set_result(None)
+        if not self.exit.done():
+            self.exit.set_result(None)
 
 
 def _watch(loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[], None]) -> None:

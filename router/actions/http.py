@@ -17,6 +17,7 @@ from router.actions.plain_http.request import AGENT, PlainRequest, place_of, req
 from router.actions.plain_http.response import ANSWER_MAX, HttpAnswer, TransferError, errno_words
 from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
 from router.actions.resolve import NameCache, Resolve, system_lookup
+from router.dispatch.protocol import Ended
 from router.egress import EgressPolicy, is_metadata_name, is_written
 from router.errors import EgressRefused
 from router.kinds.http import HttpCall, of_status
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 LARGE_BODY = 512 * 1024
 FORBIDDEN = "the egress rules do not allow this address"
 
-Ended = Callable[[Outcome | Exception], object]
 _PLAIN = re.compile(r"[!-~]+").fullmatch
 
 

@@ -1,8 +1,6 @@
 """The output of commands that run, for whoever looks on: what is kept anyway, read early."""
 
 import codecs
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 from router.actions.child import Child, Tail
@@ -23,14 +21,13 @@ class Watching:
         self._redactor = redactor or Redactor()
         self._running: dict[str, tuple[int, Child, ShellCall]] = {}
 
-    @contextlib.contextmanager
-    def of(self, job: Job, child: Child, call: ShellCall) -> Iterator[None]:
+    def began(self, job: Job, child: Child, call: ShellCall) -> None:
         """A job's command runs."""
         self._running[job.id] = (job.attempt, child, call)
-        try:
-            yield
-        finally:
-            self._running.pop(job.id, None)
+
+    def ended(self, job: Job) -> None:
+        """It runs no more."""
+        self._running.pop(job.id, None)
 
     def output(self, job: str, after: str) -> dict[str, Any] | None:
         """

@@ -4,13 +4,12 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from io import FileIO
-from typing import Any, TypeVar
 
 import msgspec
 
-from router.actions.child import Child
+from router.actions.child import CHUNK, Child
 from router.plugin_host.result import RESULT_MAX
 from router.plugin_host.wire import Answer, Begun, Ended, Ready
 
@@ -21,7 +20,7 @@ LAST_WORDS_S = 0.2
 
 GONE_S = 0.5
 
-A = TypeVar("A")
+Heard = asyncio.Future[Ready | Ended | None]
 
 _ANSWERS: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 
@@ -35,7 +34,8 @@ class PluginChild:
     A running `router.plugin_host`, one call at a time.
 
     `module` is the SHA-256 of the module that the present call runs, empty until that is known.
-    `calls` counts the calls. `version` and `doubted` are the caller's own marks. Nothing is ever
+    `calls` counts the calls. `version`, `doubted` and `idle_since` are the
+    caller's own marks. Nothing is ever
     written to the pipe `_tie`: the process and its group go when our end of it closes, as it does
     when we are killed.
 
@@ -60,12 +60,22 @@ class PluginChild:
             tied.close()
         ours.setblocking(False)
         self._socket, self._tie = ours, tie
-        self._read = bytearray()
-        self._ready = False
+        self._read, self._unsent = bytearray(), memoryview(b"")
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(ours.fileno(), self._readable)
+        self._heard: Heard = self._loop.create_future()
+        self._turn = 0
+        self._call = ""
+        self._modules: dict[str, str] = {}
+        self._begun = self._silent = False
         self.gone = asyncio.ensure_future(self._child.exited())
+        self.gone.add_done_callback(self._on_gone)
         self.folder, self.version = folder, version
         self.calls = 0
+        self.listens = False
+        """Whether it has started: it can be asked."""
         self.doubted = False
+        self.idle_since = 0.0
         self.module = ""
 
     @property
@@ -75,27 +85,33 @@ class PluginChild:
 
     @property
     def usable(self) -> bool:
-        """Whether it lives and what it prints is still read."""
-        streams = (self._child.stdout, self._child.stderr)
-        return not self.gone.done() and not any(s.ended.is_set() for s in streams)
+        """Whether it lives, is listened to, and what it prints is still read."""
+        child = self._child
+        return not (self._silent or self.gone.done() or child.stdout.closed or child.stderr.closed)
 
     async def ready(self) -> bool:
         """Wait for a started process to listen; False: it has ended instead."""
-        if not self._ready:
-            self._ready = isinstance(await self._unless_gone(self._answer()), Ready)
-        return self._ready
+        if not self.listens:
+            self.listens = isinstance(await self._heard, Ready)
+        return self.listens
 
-    async def ask(self, turn: int, request: bytes, body: bytes) -> Ended | None:
+    def ask(self, turn: int, function: str, request: bytes, body: bytes) -> Heard:
         """
-        The end of one call, or None when the process ended without a word.
+        Call a function: the end of the call, or None when the process ended without a word.
 
         Raises:
-            Broken: the process talks nonsense.
+            Broken: (the future does) the process talks nonsense.
         """
         self.calls += 1
-        self.module = ""
         self.output()  # what an earlier call's threads still printed is not this one's
-        return await self._unless_gone(self._exchange(turn, request, body))
+        self._turn, self._call, self._begun = turn, function, False
+        self.module = self._modules.get(function, "")
+        self._heard = self._loop.create_future()
+        if self._silent or self.gone.done():
+            self._heard.set_result(None)
+        else:
+            self._send(request, body)
+        return self._heard
 
     def output(self) -> tuple[bytes, bytes, bool]:
         """What was printed since the last time: stdout, stderr, and whether some was cut off."""
@@ -114,58 +130,97 @@ class PluginChild:
 
     def close(self) -> None:
         """Let go of it; if it still runs it is killed with its group."""
+        self._end_listening()
         self._socket.close()
         self._tie.close()
         self._child.close()
 
-    async def _unless_gone(self, answer: Coroutine[Any, Any, A]) -> A | None:
-        """What is answered, or None if the process ends first, whoever else holds its socket."""
-        task = asyncio.ensure_future(answer)
+    # -- the socket -------------------------------------------------------------------------------
+
+    def _send(self, request: bytes, body: bytes) -> None:
         try:
-            await asyncio.wait({task, self.gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                await asyncio.wait({task}, timeout=LAST_WORDS_S)
-            return task.result() if task.done() else None
+            sent = self._socket.sendmsg((request, body))
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError:  # closed or reset: it ends, or is about to be ended
+            self._hear(None)
+            return
+        if sent < len(request) + len(body):
+            self._unsent = memoryview(request + body)[sent:]
+            self._loop.add_writer(self._socket.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        try:
+            self._unsent = self._unsent[self._socket.send(self._unsent) :]
+        except (BlockingIOError, InterruptedError):
+            return
         except OSError:
-            return None  # closed or reset: it ends, or is about to be ended
-        finally:
-            task.cancel()
+            self._unsent = self._unsent[:0]
+            self._hear(None)
+        if not self._unsent:
+            self._loop.remove_writer(self._socket.fileno())
 
-    async def _exchange(self, turn: int, request: bytes, body: bytes) -> Ended | None:
-        loop = asyncio.get_running_loop()
-        await loop.sock_sendall(self._socket, request)
-        if body:
-            await loop.sock_sendall(self._socket, body)
-        answer = await self._answer()
-        if isinstance(answer, Begun) and answer.turn == turn:  # at most one, never a stream of them
-            self.module = answer.module
-            answer = await self._answer()
-        if answer is None:
-            return None
-        if not isinstance(answer, Ended) or answer.turn != turn or len(answer.value) > RESULT_MAX:
-            raise BrokenPluginChild
-        return answer
-
-    async def _answer(self) -> Answer | None:
-        if (head := await self._bytes(4)) is None:
-            return None
-        length = int.from_bytes(head, "big")
-        if length > ANSWER_MAX:
-            raise BrokenPluginChild
-        if (text := await self._bytes(length)) is None:
-            return None
+    def _readable(self) -> None:
         try:
-            return _ANSWERS.decode(text)
-        except (ValueError, RecursionError):
-            raise BrokenPluginChild from None
+            chunk = self._socket.recv(CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._end_listening()
+            self._hear(None)
+            return
+        self._read += chunk
+        try:
+            self._take_frames()
+        except (BrokenPluginChild, ValueError, RecursionError):
+            self._end_listening()
+            if not self._heard.done():
+                self._heard.set_exception(BrokenPluginChild())
 
-    async def _bytes(self, count: int) -> bytes | None:
-        """So many bytes, or None at the end of the stream."""
-        loop = asyncio.get_running_loop()
-        while len(self._read) < count:
-            if not (chunk := await loop.sock_recv(self._socket, ANSWER_MAX)):
-                return None
-            self._read += chunk
-        found = bytes(self._read[:count])
-        del self._read[:count]
-        return found
+    def _take_frames(self) -> None:
+        read = self._read
+        while len(read) >= 4:
+            end = 4 + int.from_bytes(read[:4], "big")
+            if end > 4 + ANSWER_MAX:
+                raise BrokenPluginChild
+            if len(read) < end:
+                break
+            answer = _ANSWERS.decode(read[4:end])
+            del read[:end]
+            self._meet(answer)
+
+    def _meet(self, answer: Answer) -> None:
+        """What a frame means to the call that waits; one that nobody waits for is nonsense."""
+        if self._heard.done():
+            raise BrokenPluginChild
+        if isinstance(answer, Ready):
+            if self.calls:
+                raise BrokenPluginChild
+        elif not self.calls or answer.turn != self._turn:
+            raise BrokenPluginChild
+        elif isinstance(answer, Begun):
+            if self._begun:  # at most one, never a stream of them
+                raise BrokenPluginChild
+            self._begun = True
+            self.module = self._modules[self._call] = answer.module
+            return
+        elif len(answer.value) > RESULT_MAX:
+            raise BrokenPluginChild
+        self._hear(answer)
+
+    def _hear(self, answer: Ready | Ended | None) -> None:
+        if not self._heard.done():
+            self._heard.set_result(answer)
+
+    def _end_listening(self) -> None:
+        if not self._silent:
+            self._silent = True
+            self._loop.remove_reader(self._socket.fileno())
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _on_gone(self, _: "asyncio.Future[None]") -> None:
+        """Whoever else holds its socket is not waited for."""
+        if not self._heard.done():
+            self._loop.call_later(LAST_WORDS_S, self._hear, None)

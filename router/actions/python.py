@@ -11,17 +11,21 @@ import asyncio
 import itertools
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from router.actions.begun import EndOfWork, waited_for
 from router.actions.kept_response import json_of
-from router.actions.plugin_child import BrokenPluginChild, PluginChild
+from router.actions.plugin_child import BrokenPluginChild, Heard, PluginChild
 from router.actions.shell import signal_name
+from router.dispatch.protocol import Cancel, Ended
 from router.expressions import encode_json
 from router.kinds.kind import ActionCall
 from router.kinds.python import PythonCall
 from router.log import Redactor
 from router.model.job import Done, FailOutcome, FailureClass, Job, Outcome, RetryOutcome
-from router.plugin_host.wire import TRACE_MAX, Ended
+from router.plugin_host.wire import TRACE_MAX
+from router.plugin_host.wire import Ended as EndedFrame
 
 JOBS_MAX = 1_000
 RSS_MAX = 256 * 1024 * 1024
@@ -63,81 +67,187 @@ class PythonAction:
         self._turns = itertools.count(1)
         self._idle: list[PluginChild] = []
         self._children: set[PluginChild] = set()
+        self._shrinking: asyncio.TimerHandle | None = None
+
+    def begin(self, call: ActionCall, job: Job, ended: Ended) -> Cancel | None:
+        """Call a process that listens already, without a task; None: one must start first."""
+        del job
+        if not isinstance(call, PythonCall) or (child := self._idle_child(call)) is None:
+            return None
+        return self._begun(call, child, ended)
 
     async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then its group is gone."""
         del job
         if not isinstance(call, PythonCall):
             return FailOutcome("not a python call")
-        try:
-            child = self._taken(call)
-        except (OSError, ValueError, subprocess.SubprocessError):
-            return RetryOutcome("error", "the plugin's process could not be started")
-        try:
-            outcome, again = await self._outcome(call, child)
-        except BaseException:
+        if (child := self._idle_child(call)) is None:
             try:
-                await child.end()
-            finally:
-                self._dropped(child)
-            raise
-        if again:
-            self._kept(child)
-        else:
-            self._dropped(child)
-        return outcome
+                child = self._new_child(call)
+            except (OSError, ValueError, subprocess.SubprocessError):
+                return RetryOutcome("error", "the plugin's process could not be started")
+            if (refusal := await self._run_in(child, call).refusal()) is not None:
+                return refusal
+        return await waited_for(partial(self._begun, call, child))
 
     async def close(self) -> None:
         """End every child."""
+        if self._shrinking is not None:
+            self._shrinking.cancel()
         children = tuple(self._children)
         for child in children:
             child.close()
         await asyncio.gather(*(child.gone for child in children))
 
-    # -- one call -------------------------------------------------------------------------------
+    def _begun(self, call: PythonCall, child: PluginChild, ended: Ended) -> Cancel:
+        run = self._run_in(child, call)
+        heard = run.ask(next(self._turns), self._egress())
+        return EndOfWork(run, heard, call.timeout_s, ended).cancel
 
-    async def _outcome(self, call: PythonCall, child: PluginChild) -> tuple[Outcome, bool]:
-        """What came of it, and whether the child may be used again."""
-        if (refusal := await self._not_ready(call, child)) is not None:
-            return refusal, False
-        turn = next(self._turns)
-        try:
-            async with asyncio.timeout(call.timeout_s):
-                ended = await child.ask(turn, self._request(call, turn), call.body)
-        except TimeoutError:
-            reason = f"stopped after {call.timeout_s:g} s"
-            return await self._stopped(call, child, "timeout", reason), False
-        except BrokenPluginChild:
-            return await self._stopped(call, child, "error", NO_ANSWER), False
+    def _run_in(self, child: PluginChild, call: PythonCall) -> "_Run":
+        return _Run(call, child, self._redactor, self._left)
+
+    # -- the pool -------------------------------------------------------------------------------
+
+    def _left(self, child: PluginChild, ended: EndedFrame | None) -> None:
+        """A call has left its process, None: without a proper end."""
         if ended is None:
-            return await self._died(call, child), False
+            self._dropped(child)
+            return
         twice = child.doubted and ended.kind == "error"  # it may be the process that is broken
         child.doubted = ended.kind == "error"
-        again = not ended.spoilt and not twice and ended.rss <= self._rss_max
-        return self._classed(call, child, ended), again
+        if ended.spoilt or twice or ended.rss > self._rss_max:
+            self._dropped(child)
+        else:
+            self._kept(child)
 
-    async def _not_ready(self, call: PythonCall, child: PluginChild) -> Outcome | None:
+    def _idle_child(self, call: PythonCall) -> PluginChild | None:
+        """The one used last that still fits; it is idle no longer."""
+        version = self._version()
+        for child in reversed(self._idle):
+            if not child.usable or child.version != version:
+                self._dropped(child)
+            elif child.folder == call.cwd:
+                self._idle.remove(child)
+                return child
+        return None
+
+    def _new_child(self, call: PythonCall) -> PluginChild:
+        child = PluginChild(call.cwd, call.env, self._memory, self._version())
+        self._children.add(child)
+        child.gone.add_done_callback(lambda _: self._children.discard(child))
+        return child
+
+    def _kept(self, child: PluginChild) -> None:
+        if child.version != self._version() or child.calls >= self._jobs_max or not child.usable:
+            self._dropped(child)
+            return
+        self._idle.append(child)
+        child.idle_since = asyncio.get_running_loop().time()
+        if self._shrinking is None and len(self._idle) > 1:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """End the children that have not been needed for so long; the last one stays."""
+        loop, idle = asyncio.get_running_loop(), self._idle
+        while len(idle) > 1 and idle[0].idle_since + self._idle_s <= loop.time():
+            self._dropped(idle[0])
+        more = len(idle) > 1
+        until = idle[0].idle_since + self._idle_s if more else 0.0
+        self._shrinking = loop.call_at(until, self._shrink) if more else None
+
+    def _dropped(self, child: PluginChild) -> None:
+        if child in self._idle:
+            self._idle.remove(child)
+        child.close()
+
+
+class _Run:
+    """A call in its process; see `BegunWork`. `left` is told how it left the process."""
+
+    def __init__(
+        self,
+        call: PythonCall,
+        child: PluginChild,
+        redactor: Redactor,
+        left: Callable[[PluginChild, EndedFrame | None], None],
+    ) -> None:
+        self._call, self._child, self._redactor, self._left = call, child, redactor, left
+        self._heard: Heard | None = None
+
+    async def refusal(self) -> Outcome | None:
         """None when the process listens; its start is not part of the call's own time."""
         try:
             async with asyncio.timeout(START_S):
-                listens = await child.ready()
+                if await self._child.ready():
+                    return None
+            outcome = await self._died()
         except TimeoutError:
-            return RetryOutcome("error", "the plugin's process did not start in time")
+            outcome = RetryOutcome("error", "the plugin's process did not start in time")
         except BrokenPluginChild:
-            return await self._stopped(call, child, "error", NO_ANSWER)
-        return None if listens else await self._died(call, child)
+            outcome = await self._stopped("error", NO_ANSWER)
+        except BaseException:
+            await self.broken_off()
+            raise
+        self._left(self._child, None)
+        return outcome
 
-    async def _stopped(
-        self, call: PythonCall, child: PluginChild, failure: FailureClass, reason: str
-    ) -> Outcome:
+    def ask(self, turn: int, egress: tuple[str, ...]) -> Heard:
+        """Make the call."""
+        call = self._call
+        self._heard = self._child.ask(turn, call.function, _request(call, turn, egress), call.body)
+        return self._heard
+
+    def concluded(self) -> Outcome | None:
+        """None: there is no proper end."""
+        heard = self._heard
+        if heard is None or heard.exception() is not None:
+            return None
+        ended = heard.result()
+        if not isinstance(ended, EndedFrame):
+            return None
+        left = None
+        try:
+            outcome = self._classed(ended)
+            left = ended
+        finally:
+            self._left(self._child, left)
+        return outcome
+
+    async def failed(self, *, late: bool) -> Outcome:
+        """Its time is over, or the process ended or spoke nonsense; the process goes."""
+        try:
+            if late:
+                return await self._stopped("timeout", f"stopped after {self._call.timeout_s:g} s")
+            if self._heard is not None and self._heard.exception() is not None:
+                return await self._stopped("error", NO_ANSWER)
+            return await self._died()
+        finally:
+            self._left(self._child, None)
+
+    async def broken_off(self) -> None:
+        """The process goes."""
+        try:
+            await self._child.end()
+        finally:
+            self._left(self._child, None)
+
+    async def _stopped(self, failure: FailureClass, reason: str) -> RetryOutcome:
         """End the process; the attempt failed for this reason."""
+        await self._child.end()
+        await self._child.drained()
+        return RetryOutcome(failure, reason, None, self._result())
+
+    async def _died(self) -> RetryOutcome:
+        child = self._child
         await child.end()
         await child.drained()
-        return RetryOutcome(failure, reason, None, self._result(call, child))
+        how = f"killed by {signal_name(-child.code)}" if child.code < 0 else f"exit {child.code}"
+        reason = f"the plugin ended its process: {how}"
+        return RetryOutcome("error", reason, None, self._result())
 
-    def _classed(self, call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
-        masks = self._redactor.with_(call.secrets.values())
-        result = self._result(call, child)
+    def _classed(self, ended: EndedFrame) -> Outcome:
+        masks, result = self._masks(), self._result()
         whole = ended.reason.removesuffix("…")
         is_cut = whole != ended.reason
         reason = masks.cut_text(whole, end=is_cut) + "…" * is_cut
@@ -154,74 +264,36 @@ class PythonAction:
             return RetryOutcome("error", "the result is JSON that cannot be kept", None, result)
         return Done({"value": masks.json_value(found["json"]), **result})
 
-    def _result(self, call: PythonCall, child: PluginChild) -> dict[str, Any]:
+    def _result(self) -> dict[str, Any]:
         """What every attempt keeps: the output, and which text of the module ran."""
-        out, err, cut = child.output()
-        masks = self._redactor.with_(call.secrets.values())
+        (out, err, cut), masks = self._child.output(), self._masks()
         result: dict[str, Any] = {
             "stdout": masks.cut_text(out.decode("utf-8", "replace"), start=cut),
             "stderr": masks.cut_text(err.decode("utf-8", "replace"), start=cut),
-            "module": child.module,
+            "module": self._child.module,
         }
         if cut:
             result["truncated"] = True
         return result
 
-    def _request(self, call: PythonCall, turn: int) -> bytes:
-        """A `plugin_host.Request` frame; the payload's decimals keep their digits."""
-        request = encode_json(
-            {
-                "turn": turn,
-                "call": call.function,
-                "event": call.event,
-                "args": call.args,
-                "secrets": call.secrets,
-                "egress": self._egress(),
-                "hosts": call.hosts,
-                "env": call.env,
-                "body_bytes": len(call.body),
-            }
-        )
-        return len(request).to_bytes(4, "big") + request
+    def _masks(self) -> Redactor:
+        secrets = self._call.secrets
+        return self._redactor.with_(secrets.values()) if secrets else self._redactor
 
-    async def _died(self, call: PythonCall, child: PluginChild) -> Outcome:
-        await child.end()
-        await child.drained()
-        how = f"killed by {signal_name(-child.code)}" if child.code < 0 else f"exit {child.code}"
-        return RetryOutcome(
-            "error", f"the plugin ended its process: {how}", None, self._result(call, child)
-        )
 
-    # -- the pool -------------------------------------------------------------------------------
-
-    def _taken(self, call: PythonCall) -> PluginChild:
-        """The idle child used last that still fits, or a new one."""
-        version = self._version()
-        for child in reversed(self._idle):
-            if not child.usable or child.version != version:
-                self._dropped(child)
-            elif child.folder == call.cwd:
-                self._idle.remove(child)
-                return child
-        child = PluginChild(call.cwd, call.env, self._memory, version)
-        self._children.add(child)
-        child.gone.add_done_callback(lambda _: self._children.discard(child))
-        return child
-
-    def _kept(self, child: PluginChild) -> None:
-        if child.version != self._version() or child.calls >= self._jobs_max or not child.usable:
-            self._dropped(child)
-            return
-        self._idle.append(child)
-        if len(self._idle) > 1:
-            asyncio.get_running_loop().call_later(self._idle_s, self._end_idle, child, child.calls)
-
-    def _end_idle(self, child: PluginChild, calls: int) -> None:
-        """End a child that has not been needed since; the last one stays."""
-        if child in self._idle and child.calls == calls and len(self._idle) > 1:
-            self._dropped(child)
-
-    def _dropped(self, child: PluginChild) -> None:
-        if child in self._idle:
-            self._idle.remove(child)
-        child.close()
+def _request(call: PythonCall, turn: int, egress: tuple[str, ...]) -> bytes:
+    """A `plugin_host.Request` frame; the payload's decimals keep their digits."""
+    request = encode_json(
+        {
+            "turn": turn,
+            "call": call.function,
+            "event": call.event,
+            "args": call.args,
+            "secrets": call.secrets,
+            "egress": egress,
+            "hosts": call.hosts,
+            "env": call.env,
+            "body_bytes": len(call.body),
+        }
+    )
+    return len(request).to_bytes(4, "big") + request

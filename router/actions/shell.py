@@ -5,12 +5,16 @@ import contextlib
 import errno
 import signal
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from router.actions.begun import EndOfWork, waited_for
 from router.actions.child import Child, Owner
 from router.actions.kept_response import json_of
 from router.actions.live_output import Watching, secrets_of
 from router.actions.process_limits import ProcessSetupError, bounded, handed, owner_of
+from router.dispatch.protocol import Cancel, Ended
 from router.kinds.kind import ActionCall
 from router.kinds.shell import ShellCall, of_exit
 from router.log import Redactor
@@ -42,6 +46,17 @@ class ShellAction:
         self._term_s = term_s
         self._redactor = redactor or Redactor()
         self._watching = watching or Watching()
+        self._running: set[_Command] = set()
+
+    def begin(self, call: ActionCall, job: Job, ended: Ended) -> Cancel | None:
+        """Start it without a task; None: it has files to write first, or cannot start."""
+        if not isinstance(call, ShellCall) or call.files:
+            return None
+        try:
+            owner, variables = owner_of(call)
+            return self._begun(call, job, {**variables, **call.env}, owner, ended)
+        except (ProcessSetupError, OSError, ValueError, subprocess.SubprocessError):
+            return None  # `run` meets it again and says why
 
     async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then the group is gone."""
@@ -50,53 +65,90 @@ class ShellAction:
         try:
             owner, variables = owner_of(call)
             async with handed(call.files, owner) as paths:
-                return await self._run(call, job, {**variables, **call.env, **paths}, owner)
+                env = {**variables, **call.env, **paths}
+                return await waited_for(lambda ended: self._begun(call, job, env, owner, ended))
         except ProcessSetupError as error:
             return FailOutcome(str(error))
-        except OSError as error:  # no room for the files
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             return _not_started(error)
 
     async def close(self) -> None:
-        """Nothing is kept between calls."""
+        """End what still runs."""
+        for command in tuple(self._running):
+            command.let_go()
 
-    async def _run(
-        self, call: ShellCall, job: Job, env: dict[str, str], owner: Owner | None
-    ) -> Outcome:
-        argv = bounded(call.argv, call.limits)
+    def _begun(
+        self, call: ShellCall, job: Job, env: dict[str, str], owner: Owner | None, ended: Ended
+    ) -> Cancel:
+        child = Child(bounded(call.argv, call.limits), env, call.cwd, call.stdin, owner=owner)
+        command = _Command(call, child, self._term_s, self._redactor, partial(self._left, job))
+        self._running.add(command)
+        self._watching.began(job, child, call)
+        return EndOfWork(command, child.exit, call.timeout_s, ended).cancel
+
+    def _left(self, job: Job, command: "_Command") -> None:
+        self._running.discard(command)
+        self._watching.ended(job)
+
+
+class _Command:
+    """A started process; see `BegunWork`. `left` is told when it is let go."""
+
+    def __init__(
+        self,
+        call: ShellCall,
+        child: Child,
+        term_s: float,
+        redactor: Redactor,
+        left: "Callable[[_Command], None]",
+    ) -> None:
+        self._call, self._child, self._term_s = call, child, term_s
+        self._redactor, self._left = redactor, left
+
+    def concluded(self) -> Outcome | None:
+        """None: somebody holds its pipes."""
+        if not self._child.read_out():
+            return None
         try:
-            child = Child(argv, env, call.cwd, call.stdin, owner=owner)
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            return _not_started(error)
-        try:
-            with self._watching.of(job, child, call):
-                return await self._ended(call, child)
+            return self._outcome()
         finally:
-            child.close()
+            self.let_go()
 
-    async def _ended(self, call: ShellCall, child: Child) -> Outcome:
+    async def failed(self, *, late: bool) -> Outcome:
+        """Its time is over, or it has ended and left its pipes to others."""
         try:
-            async with asyncio.timeout(call.timeout_s):
-                await child.exited()
-        except TimeoutError:
-            await self._end(child)
-            return RetryOutcome(
-                "timeout",
-                f"stopped after {call.timeout_s:g} s",
-                None,
-                await self._result(call, child),
-            )
-        except asyncio.CancelledError:
-            await self._end(child)
-            raise
-        code, result = child.code, await self._result(call, child)
+            if late:
+                await self._end()
+            await self._child.drained(PIPES_S)
+            if not late:
+                return self._outcome()
+            reason = f"stopped after {self._call.timeout_s:g} s"
+            return RetryOutcome("timeout", reason, None, self._result())
+        finally:
+            self.let_go()
+
+    async def broken_off(self) -> None:
+        """End it with its group."""
+        try:
+            await self._end()
+        finally:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """What still runs of it is killed."""
+        self._child.close()
+        self._left(self)
+
+    def _outcome(self) -> Outcome:
+        code, result = self._child.code, self._result()
         if code >= 0:
             return of_exit(code, result)
         over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
         return RetryOutcome("error", f"killed by {signal_name(-code)}{over}", None, result)
 
-    async def _result(self, call: ShellCall, child: Child) -> dict[str, Any]:
-        await child.drained(PIPES_S)
-        masks = self._redactor.with_(secrets_of(call))
+    def _result(self) -> dict[str, Any]:
+        child = self._child
+        masks = self._redactor.with_(secrets_of(self._call))
         stdout, stderr = (
             masks.cut_text(stream.tail().decode("utf-8", "replace"), start=stream.cut)
             for stream in (child.stdout, child.stderr)
@@ -108,8 +160,9 @@ class ShellAction:
             result |= masks.json_value(json_of(stdout.strip()))
         return result
 
-    async def _end(self, child: Child) -> None:
+    async def _end(self) -> None:
         """SIGTERM to the group, then SIGKILL to what is left of it."""
+        child = self._child
         child.doom()
         try:
             with contextlib.suppress(TimeoutError):

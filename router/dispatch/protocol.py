@@ -1,6 +1,6 @@
 """What dispatch asks of the packages above it: actions that run calls."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from router.kinds.kind import ActionCall
@@ -29,13 +29,17 @@ The `run_now` of an action that never waits: dispatch calls it in passing, witho
 microseconds, and so needs no slot.
 """
 
-Begin = Callable[
-    [ActionCall, Job, Callable[[Outcome | Exception], None]], Callable[[], None] | None
-]
+Cancel = Callable[[], Awaitable[None] | None]
+"""Ends begun work; what it returns is waited for: the work has not ended before."""
+
+Ended = Callable[[Outcome | Exception], None]
+"""Gets what came of begun work, or the exception that `run` would have leaked."""
+
+Begin = Callable[[ActionCall, Job, Ended], Cancel | None]
 """
-The `begin` of an action that can run a call without a task: `ended` is called once, later, with
-what came of it, or with the exception that `run` would have leaked. Returns what ends the work at
-once, after which `ended` is not called; None: this call is one for `run`, and nothing was begun.
+The `begin` of an action that can run a call without a task: `ended` is called once, later. Returns
+what ends the work, after which `ended` is not called; None: this call is one for `run`, and nothing
+was begun.
 """
 
 Results = Mapping[str, Any]

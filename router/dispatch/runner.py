@@ -1,7 +1,7 @@
 """One leased job after another: render, act, settle."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from router.clock import Clock
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
-from router.dispatch.protocol import Action, Begin, Results, RunNow
+from router.dispatch.protocol import Action, Begin, Cancel, Results, RunNow
 from router.dispatch.settlement import TOO_OLD, Settler, interrupted, too_old
 from router.dispatch.settling import FIRST_PAUSE_S, LONGEST_PAUSE_S, EndQueue, UnwrittenEnd
 from router.errors import EvaluationError, RenderError, StoreUnavailable
@@ -56,7 +56,7 @@ class _Begun(NamedTuple):
     """An action that runs without a task; `guard` cuts it off when it lasts far too long."""
 
     job: Job
-    cancel: Callable[[], None]
+    cancel: Cancel
     guard: asyncio.TimerHandle
 
 
@@ -176,8 +176,20 @@ class Runner:
 
     def _cut_off(self, job: Job, outcome: Outcome | None) -> None:
         """End a begun action, with this outcome; None: it is interrupted."""
-        self._begun[job.id, job.attempt].cancel()
-        self._end_begun(job, outcome)
+        begun = self._begun[job.id, job.attempt]
+        begun.guard.cancel()
+        if (ending := begun.cancel()) is None:
+            self._end_begun(job, outcome)
+        else:
+            self._spawn(self._end_after(ending, job, outcome))
+
+    async def _end_after(self, ending: Awaitable[None], job: Job, outcome: Outcome | None) -> None:
+        try:
+            await ending
+        except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
+            self._end_begun(job, error)
+        else:
+            self._end_begun(job, outcome)
 
     def _end_begun(self, job: Job, outcome: Outcome | Exception | None) -> None:
         begun = self._begun.pop((job.id, job.attempt), None)

@@ -9,6 +9,7 @@ import pytest
 
 from router.actions.shell import ShellAction
 from router.model.job import Outcome, RetryOutcome
+from tests.begun import as_dispatched
 from tests.hostile.commands import COMMANDS
 from tests.hostile.turns import watched
 from tests.sim.makers import a_job, a_shell_call
@@ -50,6 +51,6 @@ async def test_a_command_that_means_harm(name: str, folder: Path) -> None:
         timeout_s=LIMIT_S if expected == "timeout" else PATIENCE_S,
     )
     with watched():
-        outcome = await ShellAction().run(call, a_job(kind="shell"))
+        outcome = await as_dispatched(ShellAction(), call, a_job(kind="shell"))
     assert _class_of(outcome) == expected, outcome
     assert not list(folder.glob("*/GIVEN")), "what was handed over is gone"

@@ -14,6 +14,7 @@ from router.actions.shell import ShellAction
 from router.kinds.shell import ShellCall
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.settings import ShellLimits
+from tests.begun import as_dispatched
 from tests.sim.makers import a_job, a_shell_call
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may act for other users")
@@ -21,7 +22,7 @@ HOSTILE = ("$(id)", "`id`", "; rm -rf /", "--help", "a'b\"c", "*", "\n", "ü😀
 
 
 async def _run(call: ShellCall) -> Outcome:
-    return await ShellAction().run(call, a_job(kind="shell"))
+    return await as_dispatched(ShellAction(), call, a_job(kind="shell"))
 
 
 def _sh(script: str, **changes: object) -> ShellCall:

@@ -23,7 +23,7 @@ from tests.waiting import until
 
 CANARY = "s3cr3t-canary-9f2e"
 SOURCE = """
-import os, sys, threading, time
+import os, stat, sys, threading, time
 from router.plugin import Context, Event, Fail, PlainContext, Retry
 
 def pid(event, context): return os.getpid()
@@ -57,6 +57,16 @@ def prints_later(event, context, *, go, done):
         print("late")
         open(done, "w").close()
     threading.Thread(target=later, daemon=True).start()
+def is_socket(number):
+    try: return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError: return False
+def speaks_later(event, context, *, go, done):
+    def later():
+        while not os.path.exists(go): time.sleep(0.001)
+        for number in filter(is_socket, range(3, 64)): os.write(number, b"\\0\\0\\0\\2{}")
+        open(done, "w").close()
+    threading.Thread(target=later, daemon=True).start()
+    return os.getpid()
 async def call(event, context: Context, *, url): return (await context.http.get(url)).status_code
 async def meet(event, context, *, mine, other):
     open(mine, "w").close()
@@ -256,6 +266,17 @@ async def test_an_idle_child_that_somebody_killed_costs_nothing(tmp_path: Path) 
         os.kill(pid, 9)
         await _gone(pid)
         assert isinstance(await rig.run("pid"), Done)
+
+
+async def test_a_child_that_speaks_unasked_costs_nobody_an_attempt(tmp_path: Path) -> None:
+    async with running_rig(tmp_path, SOURCE) as rig:
+        go, done = tmp_path / "go", tmp_path / "done"
+        first = await rig.value("speaks_later", args={"go": str(go), "done": str(done)})
+        go.touch()
+        await until(done.exists)
+        for _ in range(3):  # what lies in the socket is read
+            await asyncio.sleep(0)
+        assert await rig.value("pid") != first
 
 
 async def test_a_child_is_used_so_often_and_no_more(tmp_path: Path) -> None:

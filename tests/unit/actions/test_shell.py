@@ -15,6 +15,7 @@ from router.kinds.log import LogCall
 from router.kinds.shell import ShellCall
 from router.log import Redactor
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from tests.begun import as_dispatched
 from tests.children import children
 from tests.sim.makers import a_job, a_shell_call
 from tests.waiting import until
@@ -23,7 +24,7 @@ CANARY = "s3cr3t-canary-9f2e"
 
 
 async def _run(call: ShellCall) -> Outcome:
-    return await ShellAction().run(call, a_job(kind="shell"))
+    return await as_dispatched(ShellAction(), call, a_job(kind="shell"))
 
 
 def _sh(script: str, **changes: object) -> ShellCall:

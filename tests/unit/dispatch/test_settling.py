@@ -220,6 +220,48 @@ async def test_draining_waits_for_what_has_begun_then_breaks_it_off(bench: Bench
     assert bench.ledger.records["job_1"].charged == 0
 
 
+class EndsSlowly(Begins):
+    """What ends its work takes a while, or fails."""
+
+    leaks = False
+
+    def begin(self, call: ActionCall, job: Job, ended: Any) -> Any:
+        super().begin(call, job, ended)
+
+        async def ending() -> None:
+            await asyncio.sleep(0.5)
+            self.cancelled.append(job.id)
+            if self.leaks:
+                raise KeyError("s3cr3t")
+
+        return ending
+
+
+@on_bench
+async def test_a_job_that_is_broken_off_ends_when_its_work_has_gone(bench: Bench) -> None:
+    bench.act = act = EndsSlowly(bench.clock)
+    dispatcher = await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(0.1)
+    draining = asyncio.create_task(dispatcher.drain(0.0))
+    await asyncio.sleep(0.4)
+    assert (act.cancelled, bench.states()) == ([], {"job_0": "running"})
+    await draining
+    assert (act.cancelled, bench.states()) == (["job_0"], {"job_0": "available"})
+
+
+@on_bench
+async def test_a_leak_while_work_is_cut_off_ends_the_attempt(bench: Bench) -> None:
+    bench.act = act = EndsSlowly(bench.clock)
+    act.leaks = True
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(10 + bench.settings.guard_s + 0.7)
+    assert act.cancelled == ["job_0"]
+    assert [type(leak) for leak in bench.seen.leaks] == [KeyError]
+    assert "s3cr3t" not in repr(bench.ledger.attempts)
+
+
 @on_bench
 async def test_draining_ends_as_soon_as_the_last_one_has_ended(bench: Bench) -> None:
     act = _begins(bench)
