@@ -112,6 +112,17 @@ async def test_a_step_that_cannot_be_written_is_written_the_next_time(machine: M
     await store.close()
 
 
+async def test_jobs_are_recorded_as_made_by_the_clock_that_people_read(machine: Machine) -> None:
+    store, make = await machine.opened(), Maker()
+    machine.clock.step(DAY_MS)
+    acceptance = make.acceptance()
+    await store.accept(acceptance)
+    await store.add(acceptance.delivery.id, [make.job()])
+    made = [job.created_at - START_MS for job in await store.reads.jobs(Selector())]
+    assert made == [DAY_MS] * 2
+    await store.close()
+
+
 async def test_lines_of_the_audit_are_kept_by_ledger_time(machine: Machine) -> None:
     store = await machine.opened()
     for name in ("aud_1", "aud_2"):
