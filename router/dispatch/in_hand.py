@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from router.clock import Clock
 from router.dispatch.slots import Slots
 from router.model.job import ActionKind, Job, Work
+from router.store.values import MAX_DEATHS
 
 FEW = 16
 """
@@ -21,11 +22,6 @@ KEEP_S = 1.0
 """How long a job that was leased ahead waits for its slot before it is given back."""
 REST_S = 10.0
 """How long nothing is leased ahead for a target once something was given back."""
-SUSPECT = 2
-"""
-Deaths in a row of which the next is a job's last: it has the process to itself (`recover`), and
-that it begins must be durable.
-"""
 
 
 class _Kept(NamedTuple):
@@ -110,7 +106,7 @@ class InHand:
         job = work.job
         if self._begun(work):
             return
-        if job.deaths >= SUSPECT or not self._may_wait(job):
+        if job.deaths + 1 >= MAX_DEATHS or not self._may_wait(job):
             self._rest(job.target)
             self._give_back(job)
             return

@@ -119,7 +119,10 @@ class LeaseBatch(msgspec.Struct, frozen=True):
     corrupt: tuple[str, ...] = ()
 
 
+MAX_DEATHS = 3
+"""Deaths in a row that end a job: `crash_loop`."""
 APART_MS = 1_000
+"""Between the due times of jobs whose next death is their last."""
 
 
 class Recovered(msgspec.Struct, frozen=True):

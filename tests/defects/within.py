@@ -218,7 +218,7 @@ LEDGER = (
     defect(
         46,
         "a crash loop goes on for ever",
-        Edit("router/store/sqlite/leasing.py", "MAX_DEATHS = 3\n", "MAX_DEATHS = 1 << 30\n"),
+        Edit("router/store/values.py", "MAX_DEATHS = 3\n", "MAX_DEATHS = 1 << 30\n"),
         "conformance/test_leasing.py::test_the_third_death_in_a_row_is_the_last",
     ),
     defect(

@@ -26,12 +26,11 @@ from router.store.sqlite.paging import jobs_where
 from router.store.sqlite.rows import to_delivery, to_job
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book
-from router.store.values import APART_MS, Died, LeaseBatch, Recovered
+from router.store.values import APART_MS, MAX_DEATHS, Died, LeaseBatch, Recovered
 
 LEASED_BYTES = 32 * 1024 * 1024
 """Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
 
-MAX_DEATHS = 3
 ENDED_WITH_US = "the router ended"
 ENDED_BEFORE = "the router ended before it began"
 
