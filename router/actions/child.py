@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import IO, NamedTuple, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, NamedTuple
 
 from router.actions.process_tree import Descent, in_turns, reap_adopted
 
@@ -28,21 +28,18 @@ TAKE_CHUNKS = 64
 class Tail:
     """The last 64 KiB of a stream, read as it comes."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, pipe: int) -> None:
         self._loop = loop
         self._pipe = pipe
+        self.closed = False
+        """Whether nothing is read any more."""
         self._kept = bytearray()
         self.cut = False
         self.seen = 0
         """Bytes read in all."""
         self.ended = asyncio.Event()
-        os.set_blocking(pipe.fileno(), False)
-        loop.add_reader(pipe.fileno(), self._read)
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing is read any more."""
-        return self._pipe.closed
+        os.set_blocking(pipe, False)
+        loop.add_reader(pipe, self._read)
 
     def tail(self) -> bytes:
         """What is kept."""
@@ -63,20 +60,21 @@ class Tail:
     def catch_up(self) -> None:
         """Read what is there by now."""
         for _ in range(TAKE_CHUNKS):
-            if self._pipe.closed or not self._read():
+            if self.closed or not self._read():
                 break
 
     def close(self) -> None:
         """Stop reading; the writer gets EPIPE from now on."""
-        if not self._pipe.closed:
-            self._loop.remove_reader(self._pipe.fileno())
-            self._pipe.close()
+        if not self.closed:
+            self.closed = True
+            self._loop.remove_reader(self._pipe)
+            os.close(self._pipe)
             self.ended.set()
 
     def _read(self) -> bool:
         """Read once; whether there was anything."""
         try:
-            chunk = os.read(self._pipe.fileno(), CHUNK)
+            chunk = os.read(self._pipe, CHUNK)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:
@@ -148,12 +146,12 @@ class Child:
     ) -> None:
         loop = asyncio.get_running_loop()
         self._descent = Descent()
-        with self._descent.inherited():
+        with _two_pipes() as (stdout, stderr), self._descent.inherited():
             process = subprocess.Popen(  # noqa: S603 - argv is a list, no shell reads it
                 list(argv),
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdout=stdout.theirs,
+                stderr=stderr.theirs,
                 env=dict(env),
                 cwd=cwd,
                 bufsize=0,
@@ -175,9 +173,10 @@ class Child:
             process.kill()
             process.communicate()
             self._descent.ended()
+            os.close(stdout.ours)
+            os.close(stderr.ours)
             raise
-        self.stdout = Tail(loop, cast("IO[bytes]", process.stdout))
-        self.stderr = Tail(loop, cast("IO[bytes]", process.stderr))
+        self.stdout, self.stderr = Tail(loop, stdout.ours), Tail(loop, stderr.ours)
         pipe = process.stdin
         self._feed = PipeWriter(loop, pipe, stdin) if stdin and pipe is not None else None
 
@@ -257,6 +256,30 @@ class Child:
         in_turns(reap_adopted())
         if not self.exit.done():
             self.exit.set_result(None)
+
+
+class _Output(NamedTuple):
+    """The two ends of a pipe, as plain descriptors: file objects cost more than the pipe."""
+
+    ours: int
+    theirs: int
+
+
+@contextlib.contextmanager
+def _two_pipes() -> Iterator[tuple[_Output, _Output]]:
+    """For a process to be started: its ends are closed afterwards, ours too if it was not."""
+    pipes: list[_Output] = []
+    try:
+        pipes.append(_Output(*os.pipe()))
+        pipes.append(_Output(*os.pipe()))
+        yield pipes[0], pipes[1]
+    except BaseException:
+        for pipe in pipes:
+            os.close(pipe.ours)
+        raise
+    finally:
+        for pipe in pipes:
+            os.close(pipe.theirs)
 
 
 def _watch(loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[], None]) -> None:

@@ -77,8 +77,8 @@ def find(call: str, folder: str) -> tuple[Callable[..., Any], str]:
 
 
 def _in_folder(top: str, folder: str) -> bool:
-    place = Path(folder) / top
-    return place.with_suffix(".py").is_file() or place.is_dir()
+    place = os.path.join(folder, top)  # noqa: PTH118 - asked before each call
+    return os.path.isfile(f"{place}.py") or os.path.isdir(place)  # noqa: PTH112, PTH113
 
 
 def _entry_point(name: str, function: str) -> tuple[str, str]:

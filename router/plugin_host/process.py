@@ -21,6 +21,7 @@ from router.undumpable import make_undumpable
 
 THREADS_MAX, DESCRIPTORS_MAX = 16, 128
 """A process that a plugin leaves with more of these is not used again."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 LOST = 70
 """The exit status when the router can no longer be reached."""
 
@@ -33,6 +34,7 @@ class Host:
         self._folder = folder
         self._pid = os.getpid()
         self._cwd = os.getcwd()  # noqa: PTH109 - a text to go back to
+        self._told: dict[str, str] = {}
 
     def serve(self) -> None:
         """Until the router closes the socket; leaves by an OSError when the socket is broken."""
@@ -50,7 +52,7 @@ class Host:
         os.chdir(self._cwd)
         os.environ.clear()
         os.environ.update(request.env)
-        ended = run(request, lambda m: self._send(Begun(request.turn, m)), self._folder)
+        ended = run(request, lambda module: self._begun(request, module), self._folder)
         if os.getpid() != self._pid:
             os._exit(0)  # a fork that came back: only the first process answers
         for stream in (sys.stdout, sys.stderr):
@@ -59,6 +61,12 @@ class Host:
         ended.rss = memory_used()
         ended.spoilt = ended.spoilt or _littered()
         self._send(ended)
+
+    def _begun(self, request: CallFrame, module: str) -> None:
+        """The router remembers what it was told of a function: a frame and a turn less a call."""
+        if self._told.get(request.call) != module:
+            self._told[request.call] = module
+            self._send(Begun(request.turn, module))
 
     def _send(self, answer: Answer) -> None:
         self._channel.sendall(frame(answer))
@@ -77,7 +85,11 @@ class Host:
 def memory_used() -> int:
     """The resident memory of this process in bytes."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        statm = os.open("/proc/self/statm", os.O_RDONLY)  # after each call: without a file object
+        try:
+            return int(os.read(statm, 200).split()[1]) * _PAGE
+        finally:
+            os.close(statm)
     except (OSError, ValueError, IndexError):
         import resource  # noqa: PLC0415 - where there is no /proc
 

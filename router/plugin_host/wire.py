@@ -1,7 +1,8 @@
 """
 What travels between the router and a child: frames, four bytes of length, then JSON.
 
-A Request is followed by the event's body, bare; answers are Ready (once), Begun and Ended. What a
+A Request is followed by the event's body, bare; answers are Ready (once), Begun (what is
+known already is not said again) and Ended. What a
 plugin prints goes to stdout and stderr and never here.
 """
 
@@ -39,7 +40,11 @@ class Ready(msgspec.Struct, tag=True):
 
 
 class Begun(msgspec.Struct, tag=True):
-    """The function is found and about to run; `module` is the SHA-256 of its module's source."""
+    """
+    The function is found and about to run; `module` is the SHA-256 of its module's source.
+
+    Sent of a function's first call, and again when its module is another one.
+    """
 
     turn: int
     module: str

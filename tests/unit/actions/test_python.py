@@ -268,6 +268,12 @@ async def test_an_idle_child_that_somebody_killed_costs_nothing(tmp_path: Path) 
         assert isinstance(await rig.run("pid"), Done)
 
 
+async def test_each_call_of_a_child_names_the_module_that_ran(tmp_path: Path) -> None:
+    async with running_rig(tmp_path, SOURCE) as rig:
+        found = [(await rig.run(name)).result for name in ("pid", "pid", "wrong", "wrong")]
+    assert {result["module"] for result in found} == {hashlib.sha256(SOURCE.encode()).hexdigest()}
+
+
 async def test_a_child_that_speaks_unasked_costs_nobody_an_attempt(tmp_path: Path) -> None:
     async with running_rig(tmp_path, SOURCE) as rig:
         go, done = tmp_path / "go", tmp_path / "done"
