@@ -113,6 +113,7 @@ class HttpRequests:
         self._secured = {} if spec.sign is None and spec.tls is None else _secured(spec, secrets)
         paths = [t for t in (spec.url, spec.path) if t is not None]
         known = {"secret": secrets.texts}
+        self._named = known if named else {}
         address = _fixed(*paths, *(t for _, t in spec.query))
         self._addresses = self._addresses_in(known) if address else None
         own = _fixed(*(t for _, t in spec.headers))
@@ -160,7 +161,7 @@ class HttpRequests:
 
     def _addresses_in(self, scope: Scope) -> tuple[str, str]:
         """The address, and how it is shown: with every secret as `***`."""
-        url = _url(self._spec, scope)
+        url = _url(self._spec, {**scope, **self._named} if self._named else scope)
         return url, url if self._masks is None else _url(self._spec, self._masked(scope))
 
     def _shown_body(self, scope: Scope, default: tuple[bytes, str], sent: bytes) -> bytes | None:

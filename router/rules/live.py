@@ -63,10 +63,13 @@ class PreparedAction(msgspec.Struct, frozen=True):
     What rendering an action takes, as far as it is the same for every job.
 
     `in_scope`: something of it is read from a scope. `parsed`: it wants more of its event than
-    the job itself knows, so that a stored body has to be parsed again.
+    the job itself knows, so that a stored body has to be parsed again. `secrets` are those that
+    its expressions see: none where none is named, so that what reads the scope itself (`$`) never
+    brings one into a place where it may not stand.
     """
 
     make: Callable[[Rendering], ActionCall]
+    secrets: Mapping[str, str]
     in_scope: bool
     parsed: bool
 
@@ -75,6 +78,7 @@ def _prepare(action: CompiledAction, secrets: SecretValues) -> PreparedAction:
     kind, reads = KINDS[action.kind], roots_read(action)
     return PreparedAction(
         make=kind.prepare(action.spec, reads, secrets),
+        secrets=secrets.texts if "secret" in reads else {},
         in_scope=bool(reads or action.given or action.when or action.after),
         parsed=kind.whole_event or not reads <= UNPARSED,
     )

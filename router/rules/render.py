@@ -45,7 +45,7 @@ def render(material: Material) -> ActionCall | Skip:
     """
     m = material
     prepared = m.live.prepared(m.job.rule, m.action)
-    scope = _scope(m) if prepared.in_scope else {}
+    scope = _scope(m, prepared.secrets) if prepared.in_scope else {}
     if m.action.when is not None:
         verdict = m.action.when.verdict(scope)
         if verdict is not True:
@@ -54,11 +54,11 @@ def render(material: Material) -> ActionCall | Skip:
     return prepared.make(given)
 
 
-def _scope(m: Material) -> dict[str, Any]:
+def _scope(m: Material, secrets: Mapping[str, str]) -> dict[str, Any]:
     """What the action's expressions see."""
-    ruleset, secrets = m.live.ruleset, m.live.secrets.texts
+    ruleset = m.live.ruleset
     if m.planned is not None and not (m.covered or m.action.given or m.action.after):
-        m.planned["secret"] = secrets  # the same for every action of the event
+        m.planned["secret"] = secrets
         return m.planned
     scope = event_scope(ruleset.roots(m.delivery), m.delivery, m.event, ruleset.defines)
     scope["secret"] = secrets

@@ -115,7 +115,7 @@ class HttpCompiler:
 
     def _limit_name(self, text: SourceText, url: Template) -> str | None:
         """The unnamed target of a bare address; its scheme and host never hold a template."""
-        if url.whole is not None and url.roots == {"secret"}:
+        if url.whole is not None and url.reads == {"secret"}:
             return "secret:" + ",".join(sorted(field for _, field in url.uses))
         literal = url.parts[0] if url.parts and isinstance(url.parts[0], str) else ""
         dynamic = len(url.parts) > 1 or url.whole is not None

@@ -130,7 +130,7 @@ class ShellCompiler:
             self._context.error("bad-program", "'argv' names no program", entry.key_at("argv"))
         place = ExpressionSite("an argument", around.roots)
         found = [self._file.language.template(text, place) for text in texts]
-        if found and found[0] is not None and found[0].roots - {"var"}:
+        if found and found[0] is not None and found[0].reads - {"var"}:
             self._context.error(
                 "bad-program", "the program to run cannot come from the event", texts[0]
             )

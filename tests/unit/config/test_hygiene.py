@@ -107,6 +107,18 @@ def test_a_command_s_footing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        ("{shell: {argv: ['{{ not_null($).payload.id }}']}}", "bad-program"),
+        ("{shell: {argv: ['{{ now() }}']}}", "bad-program"),
+        ("{http: '{{ concat(secret.new, not_null($).payload.id) }}'}", "template-not-here"),
+    ],
+)
+def test_what_is_read_without_a_name_comes_from_the_event_too(action: str, code: str) -> None:
+    assert code in refused(action)
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("limits: {cpu: 0s}", "bad-value"),

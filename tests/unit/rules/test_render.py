@@ -16,6 +16,7 @@ from router.model.job import Predecessor, Skip
 from router.model.settings import Auth, Target
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
+from router.rules.scope import event_scope
 from router.rules.specs import CompiledAction
 from tests.builders import NOW, a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
 
@@ -210,6 +211,49 @@ def test_a_secret_in_a_body_is_sent_and_not_shown() -> None:
     call = http(body_kind="json", body={"token": T("{{ secret.erp }}")})
     assert b"s3cret-value" in call.body
     assert "s3cret" not in str(call.described())
+
+
+SECRETS_BY_THE_WAY = "{{ to_string(not_null($).secret) }}"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        a_log(SECRETS_BY_THE_WAY),
+        a_shell(argv=(T("x"), T(SECRETS_BY_THE_WAY))),
+        a_shell(stdin=T(SECRETS_BY_THE_WAY)),
+        an_http(body_kind="text", body=T(SECRETS_BY_THE_WAY)),
+        an_http(
+            target=Target("chat", url_secret="url"),
+            url=None,
+            path=T("/{{ payload.id }}"),
+            body_kind="text",
+            body=T(SECRETS_BY_THE_WAY),
+        ),
+    ],
+)
+def test_who_names_no_secret_sees_none(action: CompiledAction) -> None:
+    """Though the scope itself is read, which another action of the event has used before."""
+    live = LiveRuleset(a_ruleset(), SECRETS)
+    delivery, event = a_delivery(), an_event(payload={"id": 1})
+    scope = event_scope(live.ruleset.roots(delivery), delivery, event, {})
+    one = msgspec.structs.replace(
+        an_http(headers=(("x", T("{{ secret.erp }}{{ event }}")),)), id="one"
+    )
+    named, unnamed = (
+        render(Material(live, each, a_job(), delivery, event, {}, planned=scope))
+        for each in (one, action)
+    )
+    assert "s3cret-value" in repr(msgspec.structs.asdict(named))
+    assert "{}" in repr(msgspec.structs.asdict(unnamed))
+    assert "s3cret-value" not in repr(msgspec.structs.asdict(unnamed))
+
+
+def test_the_path_behind_a_secret_address_may_be_the_event_s() -> None:
+    call = http(
+        {"id": 7}, target=Target("chat", url_secret="url"), url=None, path=T("/{{ payload.id }}")
+    )
+    assert (call.url, call.shown_url) == ("https://chat.example.net/T0/B0/7?k=v", "***/7")
 
 
 @pytest.mark.parametrize("text", ["a\r\nx: y", "a\nb", "a\rb", "\r", "a\r", "\n", "a\0b"])
