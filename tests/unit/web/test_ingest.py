@@ -79,8 +79,8 @@ async def test_a_large_body_arrives_whole_and_gives_back_its_room(short: bool) -
         assert server.budget.used == 0
 
 
-async def test_the_largest_body_of_a_code_host_is_taken(short: bool) -> None:
-    async with serving(short=short) as server:
+async def test_the_largest_body_of_a_code_host_is_taken() -> None:
+    async with serving() as server:
         server.intake.entries[PATH].body_max = size = 26_214_400
         assert (await server.ask(post(bytes(size)))).status == 200
         assert len(server.intake.accepted[0].body) == size

@@ -1,7 +1,7 @@
 """Every row of the table of phases, by the bytes that lead to it and a clock set by hand."""
 
 import asyncio
-import heapq
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -16,37 +16,12 @@ from router.web.protocol import WireProtocol
 from router.web.server import _config
 from router.web.small_post import SmallPost
 from tests.fake_transport import FakeTransport
+from tests.sim.loop import simulate
 from tests.unit.web.wire_client import PATH, Entry, post
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 SECONDS = Limits(header_s=3, keep_alive_s=7, body_idle_s=5, body_total_s=11, answer_s=13)
 LINGER_S = 2.0
-
-
-class SlowLoop:
-    """A loop whose time somebody sets; tasks run on the real one."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self.create_task = asyncio.get_running_loop().create_task
-
-    def time(self) -> float:
-        return self.now
-
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Any:
-        heapq.heappush(self._timers, (self.now + seconds, len(self._timers), call))
-        return self
-
-    def cancel(self) -> None:
-        return
-
-    async def go_to(self, moment: float) -> None:
-        while self._timers and self._timers[0][0] <= moment:
-            self.now, _, call = heapq.heappop(self._timers)
-            call()
-            await asyncio.sleep(0)
-        self.now = moment
 
 
 class Silent:
@@ -73,7 +48,7 @@ class World:
     """One connection from its start; times are seconds from there."""
 
     def __init__(self) -> None:
-        self.loop, self.group = SlowLoop(), Silent()
+        self.group = Silent()
         self.refused: list[tuple[str, int]] = []
         wire = Wire(
             SECONDS,
@@ -81,19 +56,17 @@ class World:
             linger_s=LINGER_S,
             group=self.group,
         )
-        loop: Any = self.loop
         self.protocol = WireProtocol(
             config=_config(self._begins, wire),
             server_state=ServerState(),
             app_state={},
-            _loop=loop,
             wire=wire,
         )
-        self.start = self.loop.now
+        self.start = self.protocol.loop.time()
         self.link = FakeTransport(self.protocol)
 
     async def at(self, seconds: float, data: bytes = b"") -> None:
-        await self.loop.go_to(self.start + seconds)
+        await asyncio.sleep(self.start + seconds - self.protocol.loop.time())
         if data:
             self.link.arrives(data)
         await asyncio.sleep(0)
@@ -131,6 +104,7 @@ async def half_a_second_head(world: World) -> None:
     await world.at(1, post())
     world.answer()
     await world.at(5, H)
+    await world.at(6, b"X: ")
     await world.ends(8, b"408", "half closed")
 
 
@@ -199,10 +173,13 @@ LIVES = {
 
 
 @pytest.mark.parametrize("life", [one for lives in LIVES.values() for one in lives])
-async def test_a_phase_ends(life: Callable[[World], Any]) -> None:
-    world = World()
-    await life(world)
-    world.link.lose()
+def test_a_phase_ends(life: Callable[[World], Any]) -> None:
+    async def lived() -> None:
+        world = World()
+        await life(world)
+        world.link.lose()
+
+    simulate(lived(), random.Random(1))
 
 
 def test_every_row_is_lived_through() -> None:

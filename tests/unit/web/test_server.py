@@ -12,15 +12,15 @@ from tests.unit.web.wire_client import Client, post, serving
 from tests.waiting import until
 
 
-async def test_port_0_reports_the_port(short: bool) -> None:
-    async with serving(short=short) as server:
+async def test_port_0_reports_the_port() -> None:
+    async with serving() as server:
         host, port = server.listener.bound
         assert host == "127.0.0.1"
         assert port > 0
 
 
-async def test_an_address_in_use_is_said_plainly(short: bool) -> None:
-    async with serving(short=short) as server:
+async def test_an_address_in_use_is_said_plainly() -> None:
+    async with serving() as server:
         address = "{}:{}".format(*server.listener.bound)
         with pytest.raises(CannotListen, match=f"{address}: the address is in use"):
             bind(address)
@@ -90,8 +90,8 @@ async def test_stopping_is_bounded(short: bool, caplog: pytest.LogCaptureFixture
     assert caplog.records == []
 
 
-async def test_stopping_twice_is_harmless(short: bool) -> None:
-    async with serving(short=short) as server:
+async def test_stopping_twice_is_harmless() -> None:
+    async with serving() as server:
         await server.listener.stop(1)
         await server.listener.stop(1)
 
