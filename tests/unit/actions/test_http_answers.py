@@ -29,13 +29,6 @@ from tests.sim.makers import a_job, an_http_call
 KEY = ConnectionKey("erp.example", 443, True, True, None, None, None)
 
 
-@pytest.fixture
-async def action(plain: bool) -> AsyncIterator[HttpAction]:
-    made = HttpAction(EgressPolicy(), plain=plain)
-    yield made
-    await made.close()
-
-
 @contextlib.asynccontextmanager
 async def answering(*pieces: bytes, headers: str = "") -> AsyncIterator[str]:
     """A server that gives this answer, piece by piece; its address."""

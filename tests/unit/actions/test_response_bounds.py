@@ -15,6 +15,7 @@ from router.actions.plain_http.response import (
 from router.actions.response_bounds import BoundedProtocol
 from router.egress import EgressPolicy
 from router.model.job import Done, Outcome, RetryOutcome
+from tests.fake_transport import FakeTransport
 from tests.hostile.targets import CHUNKED, CONTINUE, HINT, HINT_LINE, OK, SHORT, Wire, serving
 from tests.sim.makers import a_job, an_http_call
 
@@ -139,21 +140,12 @@ async def test_more_after_an_answer_closes_the_connection_that_waits_for_the_nex
         await action.close()
 
 
-class _Transport(asyncio.Transport):
-    """Takes nothing; says whether it was hung up."""
-
-    aborted = False
-
-    def abort(self) -> None:
-        self.aborted = True
-
-
 async def test_of_all_that_lies_in_the_socket_only_a_piece_is_parsed() -> None:
     """The rest is not looked at: no count of answers in one write takes the loop's time."""
-    protocol, transport = BoundedProtocol(asyncio.get_running_loop()), _Transport()
-    protocol.connection_made(transport)
+    protocol = BoundedProtocol(asyncio.get_running_loop())
+    transport = FakeTransport(protocol)
     protocol.set_response_params()
     protocol.data_received(HINT * 100_000)
-    assert transport.aborted
+    assert transport.how == "dropped"
     assert protocol._received == PIECE == 4 * 1024
     assert len(protocol) == INTERIM_MAX
