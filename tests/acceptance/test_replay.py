@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import DeliveryEvent
 from router.model.operations import Replay
 from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import open_store
@@ -16,7 +15,7 @@ from router.store.values import Acceptance, Selector
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import ROOT, Rig
 from tests.acceptance.test_operate import called
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 
 pytestmark = pytest.mark.long
 
@@ -38,7 +37,7 @@ async def fill(rig: Rig) -> None:
 
 
 def _unmatched(n: int) -> Acceptance:
-    event = DeliveryEvent(f"evt_{n}", 0, "orders/paid", None, {})
+    event = an_event(id=f"evt_{n}")
     body = b'{"id": %d}' % n
     delivery = a_delivery(
         id=f"dlv_{n:026d}",

@@ -30,27 +30,12 @@ from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.differential import made_wire
 from tests.fake_transport import FakeTransport
+from tests.unit.intake.test_intake import Handover
 
 IDS = re.compile(r"\b(dlv|evt|job|run|att)_[0-9A-Z]{26}\b")
 _TURNS = 25
 """Turns of the loop after which everything that can go on has gone on."""
 _PATIENT = Limits(header_s=600, body_idle_s=600, body_total_s=600, keep_alive_s=600, answer_s=600)
-
-
-class Nobody:
-    """Dispatch without a slot."""
-
-    def reserve(self, target: str, kind: Any) -> str | None:
-        return None
-
-    def release(self, lease: str, *, unsure: bool = False) -> None:
-        raise AssertionError
-
-    def hand_over(self, works: Any) -> None:
-        raise AssertionError
-
-    def wake(self, target: str, due_at: int, kind: Any = None, fresh: Any = None) -> None:
-        return
 
 
 class Shedder(LoadShedder):
@@ -103,7 +88,7 @@ class Way:
         intake = Intake(
             live=LiveRef(_LIVE),
             store=store,
-            dispatch=Nobody(),
+            dispatch=Handover(),
             clock=clock,
             ids=Ids(random.Random(1)),
             observe=self._observe,

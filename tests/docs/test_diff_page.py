@@ -8,10 +8,9 @@ import pytest
 
 from router.cli.main import run
 from router.clock import SystemClock
-from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 from tests.docs.pages import blocks
 
 PAGE = "diff.md"
@@ -26,7 +25,7 @@ async def fill(store: Path, bodies: list[str]) -> None:
             headers=(("content-type", "application/json"), ("x-shopify-topic", "orders/paid")),
             body=body.encode(),
         )
-        event = DeliveryEvent(f"evt_{number:026d}", 0, "orders/paid", None, {})
+        event = an_event(id=f"evt_{number:026d}")
         await ledger.accept(Acceptance(delivery, (event,), ()))
     await ledger.close()
 

@@ -23,7 +23,7 @@ from rich.progress import Progress
 
 from router.dispatch import Dispatcher, DispatchRules
 from router.dispatch.breaker import FIRST_PACE
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery
 from router.model.job import Done, Job, NewJob, Outcome, RetryOutcome, Settlement
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
@@ -31,7 +31,7 @@ from router.store.values import Acceptance, Settled
 from tests.sim.filed import FiledStore, a_blank
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
-from tests.sim.makers import a_delivery, a_job, a_new_job, an_http_call
+from tests.sim.makers import a_delivery, a_job, a_new_job, an_event, an_http_call
 from tests.singly import Singly
 
 DOWN = {
@@ -117,9 +117,7 @@ class Filed(Singly):
         del now
         number = jobs[0].id
         own = msgspec.structs.replace(delivery, id=f"dlv_{number}")
-        await self.store.accept(
-            Acceptance(own, (DeliveryEvent("evt_0", 0, "orders/paid", None, {}),), (*jobs,))
-        )
+        await self.store.accept(Acceptance(own, (an_event(),), (*jobs,)))
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         if settlement.state == "succeeded":

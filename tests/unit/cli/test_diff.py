@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 from tests.unit.cli.conftest import SMALL, Router
 
 TARGETS = "targets: {erp: {url: https://erp.test, auth: {bearer: hub}}}\nrules:\n"
@@ -67,7 +66,7 @@ async def fill(store: Path, rules: Path) -> str:
 
 
 async def accept(ledger: Any, delivery: Any) -> None:
-    event = DeliveryEvent("evt_" + delivery.id[4:], 0, "orders/paid", None, {})
+    event = an_event(id="evt_" + delivery.id[4:])
     await ledger.accept(Acceptance(delivery, (event,), ()))
 
 

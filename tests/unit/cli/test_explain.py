@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance, Generation
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 from tests.unit.cli.conftest import ROOT, SMALL, Ran, Router
 
 ORDER = "dlv_01ABCDEFGH0123456789ABCDEF"
@@ -81,7 +81,7 @@ async def fill(store: Path, then: Generation) -> None:
 
 
 async def accept(ledger: Any, one: Delivery, index: int) -> None:
-    event = DeliveryEvent("evt_" + one.id[4:], index, "orders/paid", None, {})
+    event = an_event(id="evt_" + one.id[4:], index=index)
     await ledger.accept(Acceptance(one, (event,), ()))
 
 

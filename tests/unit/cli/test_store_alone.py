@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 from tests.unit.cli.conftest import SMALL, Ran, Router
 from tests.unit.cli.test_server_option import Path_, commands
 from tests.unit.cli.test_stored import DLV, JOB, a_job
@@ -67,7 +66,7 @@ def kept(empty: Path, rules: Path) -> Path:
         await opened.keep_generation(then)
         sender = {"provider": "commerce", "headers": (("x-shopify-topic", "orders/paid"),)}
         one = a_delivery(id=DLV, received_at=now, body=b'{"id": 1}', generation=then.id, **sender)
-        event = DeliveryEvent("evt_" + DLV[4:], 0, "orders/paid", None, {})
+        event = an_event(id="evt_" + DLV[4:])
         await opened.accept(Acceptance(one, (event,), (a_job(JOB, "paid-then", now),)))
         await opened.close()
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery
 from router.model.job import Attempt, NewJob, Settlement
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 from tests.unit.cli.conftest import MakeSink, Ran, Router
 
 DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
@@ -56,7 +56,7 @@ async def fill(store: Path, now: int) -> None:
 
 async def accept(ledger: object, delivery: Delivery, job: NewJob) -> None:
     key = delivery.id.encode()
-    event = DeliveryEvent("evt_" + delivery.id[4:], 0, "orders/paid", None, {}, keys=(key,))
+    event = an_event(id="evt_" + delivery.id[4:], keys=(key,))
     await ledger.accept(Acceptance(delivery, (event,), (job,), 2**50))  # type: ignore[attr-defined]
 
 

@@ -10,10 +10,9 @@ import pytest
 from router.cli.output import moment
 from router.clock import SystemClock
 from router.legible import exact
-from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
-from tests.builders import a_delivery
+from tests.builders import a_delivery, an_event
 from tests.unit.cli.conftest import SMALL, Router
 
 DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
@@ -33,8 +32,7 @@ async def fill(rules: Path, received_at: int, since: int | None = None) -> None:
         id=DLV, provider="commerce", received_at=received_at, flags=("api_version", "no_id")
     )
     if received_at:
-        event = DeliveryEvent("evt_" + "0" * 26, 0, "orders/paid", None, {})
-        await store.accept(Acceptance(delivery, (event,), ()))
+        await store.accept(Acceptance(delivery, (an_event(),), ()))
     if since is not None:
         await store.remember({"silence/shop": {"since": since, "told": False}})
     await store.close()

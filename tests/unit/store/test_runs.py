@@ -1,40 +1,25 @@
 """Runs cost what they cost: a long queue no more than a short one, a job by itself nothing."""
 
-import sqlite3
-from pathlib import Path
-
 import pytest
 
-from router.model.job import Group, NewJob, Turn
-from router.store.sqlite import accepting, leasing, schema, settling
-from router.store.sqlite.writer_state import Book
-from tests.clocks import START_MS, ManualClock
-from tests.store_values import Maker
-from tests.unit.store.ledger import ending
+from router.model.job import Group, Turn
+from tests.clocks import START_MS
+from tests.unit.store.ledger import Ledger
 
 
-class Counted:
+class Counted(Ledger):
     """A book in memory that counts the machine's steps, and the statements about runs."""
 
     def __init__(self) -> None:
-        self.db = sqlite3.connect(":memory:", isolation_level=None)
-        schema.migrate(self.db)
-        self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
+        super().__init__()
         self.steps = 0
         self.about_runs: list[str] = []
-
-    def accept(self, *jobs: NewJob) -> None:
-        accepting.accept_all(self.book, [(self.make.acceptance(jobs=jobs), START_MS)])
-        self.book.committed()
 
     def end_one(self) -> None:
         """Lease the job that is due, and settle it, counting."""
         self.db.set_progress_handler(self._step, 1)
         self.db.set_trace_callback(self._statement)
-        batch = leasing.lease(self.book, {"erp": 1}, lease="b/1", now=START_MS + 9_000)
-        self.book.committed()
-        (leased,) = batch.jobs
-        settling.settle_all(self.book, [ending(leased.job)])
+        self.settle(self.one(START_MS + 9_000))
         self.db.set_progress_handler(None, 0)
         self.db.set_trace_callback(None)
 
