@@ -192,6 +192,7 @@ def run(code: Path, rig: Rig, *arguments: str, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_rules_file_is_checked_described_and_tested(code: Path, rig: Rig) -> None:
     run(code, rig, "check")
     schema = json.loads(run(code, rig, "schema"))
@@ -214,6 +215,7 @@ def test_a_wrong_file_is_answered_in_its_terms(code: Path, rig: Rig) -> None:
     assert "did you mean 'feathers'?" in said
 
 
+@pytest.mark.long
 def test_a_delivery_is_routed_run_settled_and_shown(code: Path, rig: Rig) -> None:
     options = ("--dev", "--store", str(rig.store))  # pages ask for no log-in
     router = RouterProcess(rig.path, rig.listen, rig.admin, {}, options, code=code)

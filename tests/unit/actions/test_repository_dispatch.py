@@ -30,7 +30,7 @@ rules:
         client_payload: {id: "{{ payload.id }}", tags: ["{{ payload.ref }}", 1]}
         token: token
         api_base: BASE
-        timeout: 2s
+        timeout: 1s
 """
 
 
@@ -92,7 +92,7 @@ def classed(outcome: Outcome) -> tuple[str, str, float | None]:
         (Answer(500, "oops"), ("server", "HTTP 500", None)),
         (Answer(404, {"message": "Not Found"}), ("client", "HTTP 404", None)),
         (Answer(200, "<html>Please log in"), ("client", "HTTP 200", None)),
-        ("hang", ("timeout", "no answer within 2 s", None)),
+        ("hang", ("timeout", "no answer within 1 s", None)),
     ],
 )
 async def test_failures_are_those_of_every_http_action(

@@ -247,6 +247,7 @@ def restored_until(step: int, source: Path, store: Path) -> bool:
     return subprocess.run([*command, str(store.parent), f"s{step}"], check=False).returncode == 0
 
 
+@pytest.mark.long
 async def test_a_restore_killed_anywhere_leaves_one_store_or_says_what_to_do(
     path: Path, tmp_path: Path
 ) -> None:
