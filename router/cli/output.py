@@ -8,7 +8,6 @@ import click
 import msgspec
 
 from router import legible
-from router.clock import SystemClock
 from router.legible import moment, pretty, span, visible, visible_block
 from router.operator.times import dated, dates
 
@@ -65,6 +64,8 @@ def shortened(ids: Iterable[str]) -> dict[str, str]:
 
 def when(at: int | None) -> str:
     """For lists: `12:30:00Z` of today (UTC), `2026-03-01 12:30Z` of other days, or `-`."""
+    from router.clock import SystemClock  # asyncio comes with it, and few commands show times
+
     return legible.when(at, SystemClock().now())
 
 

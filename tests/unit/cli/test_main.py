@@ -12,7 +12,16 @@ from router import __version__
 from router.cli.main import COMMANDS, _unexpected
 from tests.unit.cli.conftest import EXAMPLE, ROOT, Router
 
-FORBIDDEN = ("litestar", "aiohttp", "structlog", "cryptography", "rich", "httpx", "uvicorn")
+FORBIDDEN = (
+    "asyncio",
+    "litestar",
+    "aiohttp",
+    "structlog",
+    "cryptography",
+    "rich",
+    "httpx",
+    "uvicorn",
+)
 
 
 def test_version(router: Router) -> None:
