@@ -70,14 +70,15 @@ HEAVY: dict[str, Callable[[Bench], Iterable[Row]]] = {
 These fill stores with a million rows or the machine's memory, need other programs, or spoil
 something on purpose.
 """
-ALL = {**SHORT, **HEAVY}
-NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {
-    "profile": profiling.profile,
+PRESSURE: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "listeners": pressure.listeners,
     "flood": pressure.flood,
     "onset": pressure.onset,
 }
-"""These run by name alone: what they tell is for who works on the router, and is not recorded."""
+"""These are heavy too, and measure this checkout alone."""
+ALL = {**SHORT, **HEAVY, **PRESSURE}
+NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {"profile": profiling.profile}
+"""Runs by name alone: what it tells is for who works on the router, and is not recorded."""
 KNOWN = {**ALL, **NAMED}
 WRITTEN = (page.COMMITTED, page.PICTURE, page.PAGE)
 
@@ -124,13 +125,13 @@ def arguments() -> argparse.Namespace:
         parser.error("wrk, the load generator, is not on the PATH")
     if options.record and options.names:
         parser.error("--record takes no names: what is committed is one whole run")
-    if options.baseline and set(options.names) & {"listeners", "flood", "onset"}:
-        parser.error("listeners, flood and onset measure this checkout alone: not with --baseline")
+    if options.baseline and set(options.names) & set(PRESSURE):
+        parser.error(f"{', '.join(PRESSURE)} measure this checkout alone: not with --baseline")
     if options.baseline and (options.record or options.show or options.compare):
         parser.error("--baseline goes with names, --all, --seconds, --rounds, --json and --svg")
     whole = options.all or options.record
-    usual = SHORT if options.baseline is None else baseline.NAMES
-    options.names = list(ALL) if whole else options.names or list(usual)
+    every, usual = (ALL, SHORT) if not options.baseline else (SHORT | HEAVY, baseline.NAMES)
+    options.names = list(every if whole else options.names or usual)
     if options.compare is not None and "machine" not in options.names:
         options.names.insert(0, "machine")  # the yardstick
     return options
