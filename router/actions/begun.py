@@ -9,7 +9,7 @@ from router.model.job import Outcome
 
 
 class BegunWork(Protocol):
-    """One run of a call; when one of these has returned, nothing of it is left."""
+    """One run of a call; when one of these has returned, nothing of it is held."""
 
     def concluded(self) -> Outcome | None:
         """What came of it, now that it has ended; None: `failed` has to see to it."""
@@ -71,9 +71,9 @@ async def waited_for(begin: Callable[[Ended], Cancel]) -> Outcome:
     told: asyncio.Future[Outcome | Exception] = asyncio.get_running_loop().create_future()
     cancel = begin(told.set_result)
     try:
-        outcome = await told
+        outcome = await asyncio.shield(told)
     except asyncio.CancelledError:
-        if (ending := cancel()) is not None:
+        if not told.done() and (ending := cancel()) is not None:
             await ending
         raise
     if isinstance(outcome, Exception):

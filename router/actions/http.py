@@ -1,6 +1,5 @@
 """The `http` action: one request, its answer read within bounds, its outcome classed."""
 
-import asyncio
 import contextvars
 import functools
 import io
@@ -11,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from router.actions.begun import waited_for
 from router.actions.kept_response import result_of
 from router.actions.plain_http.client import PlainClient
 from router.actions.plain_http.request import AGENT, PlainRequest, place_of, request_of
@@ -97,29 +97,17 @@ class HttpAction:
         `ended` is told the outcome once, later; or the exception that it should never come to.
         What is returned ends the work at once: then nobody is told.
         """
-        if not self._may_be_plain or not isinstance(call, HttpCall):
+        if not isinstance(call, HttpCall) or (request := self._plain_request(call, job)) is None:
             return None
-        if (request := self._plain_request(call, job)) is None:
-            return None
-        if self._plain is None:
-            self._plain = PlainClient(self._egress, self._names.addresses)
-        return self._plain.send(request, functools.partial(self._found, call, ended))
+        return self._begun(call, request, ended)
 
     async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Send it once, read at most 64 KiB of the answer."""
         if not isinstance(call, HttpCall):
             return FailOutcome("not an http call")
-        ended: asyncio.Future[Outcome | Exception] = asyncio.get_running_loop().create_future()
-        if (cancel := self.begin(call, job, ended.set_result)) is None:
+        if (request := self._plain_request(call, job)) is None:
             return await self._over_aiohttp(call, job)
-        try:
-            outcome = await ended
-        except asyncio.CancelledError:
-            cancel()
-            raise
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
+        return await waited_for(functools.partial(self._begun, call, request))
 
     async def close(self) -> None:
         """Close every connection."""
@@ -129,8 +117,13 @@ class HttpAction:
             await self._session.close()
         self._names.close()
 
+    def _begun(self, call: HttpCall, request: PlainRequest, ended: Ended) -> Callable[[], None]:
+        if self._plain is None:
+            self._plain = PlainClient(self._egress, self._names.addresses)
+        return self._plain.send(request, functools.partial(self._found, call, ended))
+
     def _plain_request(self, call: HttpCall, job: Job) -> PlainRequest | None:
-        if (place := place_of(call)) is None:
+        if not self._may_be_plain or (place := place_of(call)) is None:
             return None
         try:
             return request_of(call, place, self._headers(call, job))

@@ -34,10 +34,9 @@ class PluginChild:
     A running `router.plugin_host`, one call at a time.
 
     `module` is the SHA-256 of the module that the present call runs, empty until that is known.
-    `calls` counts the calls. `version`, `doubted` and `idle_since` are the
-    caller's own marks. Nothing is ever
-    written to the pipe `_tie`: the process and its group go when our end of it closes, as it does
-    when we are killed.
+    `calls` counts the calls. `version`, `doubted` and `idle_since` are the caller's own marks.
+    Nothing is ever written to the pipe `_tie`: the process and its group go when our end of it
+    closes, as it does when we are killed.
 
     Raises:
         OSError, ValueError, SubprocessError: it cannot be started.
@@ -72,8 +71,6 @@ class PluginChild:
         self.gone.add_done_callback(self._on_gone)
         self.folder, self.version = folder, version
         self.calls = 0
-        self.listens = False
-        """Whether it has started: it can be asked."""
         self.doubted = False
         self.idle_since = 0.0
         self.module = ""
@@ -91,16 +88,14 @@ class PluginChild:
 
     async def ready(self) -> bool:
         """Wait for a started process to listen; False: it has ended instead."""
-        if not self.listens:
-            self.listens = isinstance(await self._heard, Ready)
-        return self.listens
+        return isinstance(await self._heard, Ready)
 
     def ask(self, turn: int, function: str, request: bytes, body: bytes) -> Heard:
         """
         Call a function: the end of the call, or None when the process ended without a word.
 
         Raises:
-            Broken: (the future does) the process talks nonsense.
+            BrokenPluginChild: (the future does) the process talks nonsense.
         """
         self.calls += 1
         self.output()  # what an earlier call's threads still printed is not this one's
@@ -178,6 +173,7 @@ class PluginChild:
             self._end_listening()
             if not self._heard.done():
                 self._heard.set_exception(BrokenPluginChild())
+                self._heard.exception()  # seen: of a call that was broken off nobody asks
 
     def _take_frames(self) -> None:
         read = self._read

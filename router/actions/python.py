@@ -101,7 +101,11 @@ class PythonAction:
 
     def _begun(self, call: PythonCall, child: PluginChild, ended: Ended) -> Cancel:
         run = self._run_in(child, call)
-        heard = run.ask(next(self._turns), self._egress())
+        try:
+            heard = run.ask(next(self._turns), self._egress())
+        except BaseException:  # what cannot be said to it: nobody else would end the process
+            self._left(child, None)
+            raise
         return EndOfWork(run, heard, call.timeout_s, ended).cancel
 
     def _run_in(self, child: PluginChild, call: PythonCall) -> "_Run":
@@ -178,19 +182,24 @@ class _Run:
     async def refusal(self) -> Outcome | None:
         """None when the process listens; its start is not part of the call's own time."""
         try:
-            async with asyncio.timeout(START_S):
-                if await self._child.ready():
-                    return None
-            outcome = await self._died()
-        except TimeoutError:
-            outcome = RetryOutcome("error", "the plugin's process did not start in time")
-        except BrokenPluginChild:
-            outcome = await self._stopped("error", NO_ANSWER)
+            outcome = await self._not_ready()
         except BaseException:
             await self.broken_off()
             raise
-        self._left(self._child, None)
+        if outcome is not None:
+            self._left(self._child, None)
         return outcome
+
+    async def _not_ready(self) -> Outcome | None:
+        try:
+            async with asyncio.timeout(START_S):
+                if await self._child.ready():
+                    return None
+            return await self._died()
+        except TimeoutError:
+            return RetryOutcome("error", "the plugin's process did not start in time")
+        except BrokenPluginChild:
+            return await self._stopped("error", NO_ANSWER)
 
     def ask(self, turn: int, egress: tuple[str, ...]) -> Heard:
         """Make the call."""

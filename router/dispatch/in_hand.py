@@ -104,11 +104,11 @@ class InHand:
     def keep(self, work: Work) -> None:
         """A job was leased ahead; one that must not wait is given back."""
         job = work.job
-        if self._begun(work):
-            return
         if job.deaths + 1 >= MAX_DEATHS or not self._may_wait(job):
             self._rest(job.target)
             self._give_back(job)
+            return
+        if self._begun(work):
             return
         until = self._clock.monotonic() + KEEP_S
         self._ahead.setdefault(job.target, deque()).append(_Kept(work, until))

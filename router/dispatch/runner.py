@@ -221,7 +221,6 @@ class Runner:
         """The action's way; a cancellation that is not ours leaves without a settlement."""
         me = cast("asyncio.Task[None]", asyncio.current_task())
         self._acting.add(me)
-        goes_on = False
         outcome: Outcome | Skip | None = None
         job, begun = work.job, None if self._stopping else self._outcome(work, call)
         del work, call  # body and payload are large: once rendered, nobody holds them for a target

@@ -47,6 +47,8 @@ def path_of_whole_post(chunk: bytes) -> bytes | None:
         seen.parser.feed_data(chunk)
     except (httptools.HttpParserError, httptools.HttpParserUpgrade):
         return None  # whoever reads it in earnest finds the same
+    finally:
+        del seen.parser  # they hold each other: both would wait for a collection
     if not (seen.plain and seen.begun == seen.whole == 1):
         return None
     return seen.target.partition(b"?")[0]
@@ -54,8 +56,10 @@ def path_of_whole_post(chunk: bytes) -> bytes | None:
 
 def path_if_hopeless(chunk: bytes, wire: Wire, now: float) -> bytes | None:
     """The raw path of one whole small POST that is to be refused at once; None: it is not."""
-    group, path = wire.group, path_of_whole_post(chunk)
-    endpoint = None if group is None or path is None else group.endpoint(path)
-    if group is None or endpoint is None or len(chunk) > min(endpoint.body_max, SMALL_BYTES):
+    if (group := wire.group) is None or len(chunk) > SMALL_BYTES:
+        return None
+    path = path_of_whole_post(chunk)
+    endpoint = None if path is None else group.endpoint(path)
+    if endpoint is None or len(chunk) > endpoint.body_max:
         return None  # a body that is too large is told so
     return path if wire.patience.hopeless(group.expected_s(endpoint), now) else None

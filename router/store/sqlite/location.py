@@ -89,12 +89,15 @@ class Lock:
         with suppress(FileNotFoundError):
             if _identity(os.stat(self._file_name)) == self._own:  # noqa: PTH116 - as above
                 return
-        with suppress(StoreRefused):  # somebody tries it just now: he is refused, and lets it go
+        # Somebody tries it just now: he is refused, and lets it go; or the disk is full: next time.
+        with suppress(StoreRefused, OSError):
             fresh = _locked(self._file, self._path)
-            table = os.pread(self._descriptors[0], TABLE_BYTES, _HOLDER_BYTES)
-            os.pwrite(fresh, table, _HOLDER_BYTES)
-            os.dup2(fresh, self._descriptors[0], inheritable=False)
-            os.close(fresh)
+            try:
+                table = os.pread(self._descriptors[0], TABLE_BYTES, _HOLDER_BYTES)
+                os.pwrite(fresh, table, _HOLDER_BYTES)
+                os.dup2(fresh, self._descriptors[0], inheritable=False)
+            finally:
+                os.close(fresh)
             self._own = _identity(os.fstat(self._descriptors[0]))
 
 

@@ -138,6 +138,20 @@ async def test_a_cancelled_waiter_waits_until_the_work_is_broken_off() -> None:
     assert work.calls == ["broken off"]
 
 
+async def test_work_that_ended_before_its_waiter_was_cancelled_is_not_broken_off() -> None:
+    problems: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, found: problems.append(found))
+    work = Work(Done())
+    waiting = asyncio.create_task(waited_for(work.begin))
+    await _turns()
+    work.end.set_result(None)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await _turns()
+    assert (work.calls, problems) == (["concluded"], [])
+
+
 async def test_a_waiter_gets_the_outcome_or_the_leak() -> None:
     for outcome in (Done(), KeyError("leak")):
         work = Work(outcome)

@@ -285,6 +285,15 @@ async def test_a_child_that_speaks_unasked_costs_nobody_an_attempt(tmp_path: Pat
         assert await rig.value("pid") != first
 
 
+async def test_a_call_that_cannot_be_said_to_a_process_ends_it(tmp_path: Path) -> None:
+    action = PythonAction()
+    call = a_python_call(tmp_path, "handlers:pid", args={"x": "\ud800"})
+    with pytest.raises(UnicodeEncodeError):
+        await action.run(call, a_job())
+    await until(lambda: not action._children)
+    await action.close()
+
+
 async def test_a_child_is_used_so_often_and_no_more(tmp_path: Path) -> None:
     async with running_rig(tmp_path, SOURCE, jobs_max=2) as rig:
         pids = [await rig.value("pid") for _ in range(4)]

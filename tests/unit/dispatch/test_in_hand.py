@@ -7,9 +7,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from router.dispatch import DispatchSettings
-from router.dispatch.in_hand import KEEP_S, SHORT_S
-from router.model.job import Done, Job, NewJob, Outcome
+from router.dispatch.in_hand import KEEP_S, SHORT_S, InHand
+from router.dispatch.slots import Slots
+from router.model.job import ActionKind, Done, Job, NewJob, Outcome, Work
+from router.model.settings import TargetLimits
 from router.store.values import LeaseBatch
+from tests.builders import a_delivery, a_job, an_event
+from tests.clocks import ManualClock
 from tests.sim.ledger import Ledger
 from tests.unit.dispatch.bench import Bench, on_bench
 
@@ -143,6 +147,27 @@ async def test_who_dies_of_one_more_death_does_not_wait_in_hand(bench: Bench) ->
     assert set(bench.states().values()) == {"succeeded"}
     outcomes = [a.outcome for a in bench.ledger.attempts if a.job == "job_20"]
     assert outcomes == ["interrupted", "succeeded"], "given back, then leased for a free slot"
+
+
+async def test_nor_does_it_begin_in_a_slot_that_is_free() -> None:
+    """Its lease does not say durably that it begins: leased again, it does."""
+    begun, back = list[Work](), list[Job]()
+    totals: dict[ActionKind, int] = {"shell": 1}
+    clock = ManualClock()
+    hand = InHand(
+        Slots(lambda _target, _kind: TargetLimits(concurrency=1), clock, totals),
+        clock,
+        totals,
+        said=lambda _: True,
+        begin=begun.append,
+        give_back=back.append,
+        pass_on=lambda _target, _kind: False,
+        may_wait=lambda _: True,
+    )
+    for deaths in (2, 1):
+        job = a_job(kind="shell", deaths=deaths, started_at=None)
+        hand.keep(Work(job, a_delivery(), an_event()))
+    assert ([job.deaths for job in back], [work.job.deaths for work in begun]) == ([2], [1])
 
 
 @on_bench
