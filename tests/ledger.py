@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.store.sqlite.fragments import OUTCOME, STATE
+from router.store.common.states import OUTCOME, STATE
 
 SUCCEEDED = STATE["succeeded"]
 

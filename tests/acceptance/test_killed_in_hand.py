@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import PATIENCE_S, Rig, RouterProcess

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import code

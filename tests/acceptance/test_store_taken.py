@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from router.store.common.states import STATE
 from router.store.sqlite import copying
-from router.store.sqlite.fragments import STATE
 from tests import ledger
 from tests.acceptance.conftest import Send
 from tests.acceptance.process import PATIENCE_S, Rig, RouterProcess

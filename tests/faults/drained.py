@@ -4,7 +4,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from router.store.sqlite.fragments import OUTCOME, STATE
+from router.store.common.states import OUTCOME, STATE
 from tests import ledger
 from tests.acceptance.process import RouterProcess
 

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import msgspec
 
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import PATIENCE_S, Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, Sender, code, environ

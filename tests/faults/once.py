@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks import backlog, peers, pushes, seed
 from benchmarks.pace import connect, read_answer
-from router.store.sqlite.fragments import OUTCOME, STATE
+from router.store.common.states import OUTCOME, STATE
 from tests import ledger
 from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong, free_ports
 from tests.faults.telling import reported, say, verdict

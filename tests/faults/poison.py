@@ -26,7 +26,7 @@ from pathlib import Path
 from benchmarks import backlog, pushes
 from router.actions.python import JOBS_MAX
 from router.kinds import KINDS
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import POLL_S, Rig, RouterProcess
 from tests.faults.telling import reported, say, verdict

@@ -31,7 +31,7 @@ from benchmarks import peers, pushes, seed
 from benchmarks.store import a_settlement
 from router.clock import SystemClock
 from router.model.job import Work
-from router.store.sqlite.fragments import OUTCOME, STATE
+from router.store.common.states import OUTCOME, STATE
 from router.store.sqlite.store import SqliteStore, open_store
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterDied, TookTooLong

@@ -6,15 +6,11 @@ import msgspec
 
 from router.model.delivery import DeliveryEvent
 from router.model.job import Attempt, Job, NewJob
+from router.store.common.columns import decode_events, encode_events, encode_meta, encode_names
+from router.store.common.states import DELIVERY_STATE
 from router.store.sqlite import damage, runs
-from router.store.sqlite.fragments import DELIVERY_STATE, PLACE_BITS
-from router.store.sqlite.rows import (
-    decode_events,
-    encode_events,
-    encode_meta,
-    encode_names,
-    job_row,
-)
+from router.store.sqlite.fragments import PLACE_BITS
+from router.store.sqlite.rows import job_row
 from router.store.sqlite.writer_state import ROWS, Book, Row
 from router.store.values import Acceptance, Accepted, Duplicate, narrowed
 

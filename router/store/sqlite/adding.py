@@ -6,16 +6,10 @@ import msgspec
 
 from router.errors import NotFound
 from router.model.job import NewJob, Turn
+from router.store.common.states import TURN_HALTED
 from router.store.sqlite import runs
 from router.store.sqlite.accepting import JOB_ROW
-from router.store.sqlite.fragments import (
-    JOBS_OF,
-    LISTED,
-    PLACE_BITS,
-    PLACES,
-    TURN_HALTED,
-    listed,
-)
+from router.store.sqlite.fragments import JOBS_OF, LISTED, PLACE_BITS, PLACES, listed
 from router.store.sqlite.rows import job_row
 from router.store.sqlite.writer_state import Book
 

@@ -12,8 +12,8 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.ids import earliest
+from router.store.common.columns import decode_events, decode_names, to_delivery
 from router.store.sqlite.fragments import DELIVERY_COLUMNS, LISTED, listed
-from router.store.sqlite.rows import decode_events, decode_names, to_delivery
 from router.store.sqlite.writer_state import last_number
 from router.store.values import LIMIT_MAX, FeedQuery, Following, Stored
 

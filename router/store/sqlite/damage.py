@@ -12,16 +12,9 @@ import msgspec
 from router.kinds import NUMBERED
 from router.model.job import Job
 from router.store.common.chains import Member
-from router.store.sqlite.fragments import (
-    CANCELLED,
-    DEAD,
-    PLACE_BITS,
-    PLACES,
-    RUNNING,
-    STATES,
-    SUCCEEDED,
-)
-from router.store.sqlite.rows import CHECKED, decode_needs
+from router.store.common.columns import CHECKED, decode_needs
+from router.store.common.states import CANCELLED, DEAD, RUNNING, STATES, SUCCEEDED
+from router.store.sqlite.fragments import PLACE_BITS, PLACES
 from router.store.sqlite.writer_state import Book
 
 CORRUPT = "corrupt"

@@ -1,40 +1,11 @@
-"""Named pieces of SQL: states by name, and what the partial indexes hold, in their own words."""
+"""Named pieces of SQL: what the partial indexes hold, in their own words."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from router.model.delivery import DeliveryState
-from router.model.job import AttemptOutcome, JobState
-
-STATES: tuple[JobState, ...] = (
-    "available",
-    "retryable",
-    "waiting",
-    "running",
-    "dead",
-    "succeeded",
-    "cancelled",
-)
-AVAILABLE, RETRYABLE, WAITING, RUNNING, DEAD, SUCCEEDED, CANCELLED = range(7)
-STATE = {name: number for number, name in enumerate(STATES)}
-
-OUTCOMES: tuple[AttemptOutcome, ...] = (
-    "succeeded",
-    "failed",
-    "dead",
-    "interrupted",
-    "dry",
-    "skipped",
-)
-OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
-
-DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
-DELIVERY_STATE: dict[str, int] = {name: number for number, name in enumerate(DELIVERY_STATES)}
-
-TURN_WAITS, TURN_HAS, TURN_HALTED = range(3)
-"""Where a run stands in its group; NULL: it has left it, or has none."""
+from router.store.common.states import DEAD, RETRYABLE, STATES, SUCCEEDED, TURN_HALTED, WAITING
 
 DUE = f"state < {WAITING}"
 """Jobs that run when they are due: the index jobs_due."""

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 
 from router.store.common.chains import PAUSED, TARGET
-from router.store.sqlite.fragments import DUE, LISTED, WAITING, listed, state_is
+from router.store.common.states import WAITING
+from router.store.sqlite.fragments import DUE, LISTED, listed, state_is
 from router.store.sqlite.operations import STEP
 from router.store.sqlite.writer_state import Book
 

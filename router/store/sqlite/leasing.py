@@ -9,21 +9,12 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job, Work
+from router.store.common.columns import to_delivery, to_job
+from router.store.common.states import AVAILABLE, DEAD, OUTCOME, RUNNING
 from router.store.sqlite import accepting, damage, reading
 from router.store.sqlite.begin_marks import BeginMark
-from router.store.sqlite.fragments import (
-    AVAILABLE,
-    DEAD,
-    DUE,
-    JOB_COLUMNS,
-    LISTED,
-    OUTCOME,
-    PLACE_BITS,
-    RUNNING,
-    listed,
-)
+from router.store.sqlite.fragments import DUE, JOB_COLUMNS, LISTED, PLACE_BITS, listed
 from router.store.sqlite.paging import jobs_where
-from router.store.sqlite.rows import to_delivery, to_job
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import APART_MS, MAX_DEATHS, Died, LeaseBatch, Recovered

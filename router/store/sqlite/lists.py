@@ -6,9 +6,10 @@ from itertools import islice
 
 from router.errors import UsageError
 from router.model.operations import ActionJobs, Change, Planned
+from router.store.common.columns import decode_events, to_attempt
+from router.store.common.states import STATES
 from router.store.sqlite import selection
-from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED, STATES
-from router.store.sqlite.rows import decode_events, to_attempt
+from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED
 from router.store.sqlite.selection import PAGE
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
 

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from router.model.operations import Audit, Change
+from router.store.common.columns import encode_json
+from router.store.common.states import AVAILABLE, CANCELLED
 from router.store.sqlite import audit_log, replaying, selection
-from router.store.sqlite.fragments import AVAILABLE, CANCELLED, JOBS_JOINED, LISTED, listed
-from router.store.sqlite.rows import encode_json
+from router.store.sqlite.fragments import JOBS_JOINED, LISTED, listed
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Generation, RuleCount, Selector

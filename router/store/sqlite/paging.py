@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from router.model.job import Job
+from router.store.common.columns import decode_events, to_delivery, to_job
 from router.store.sqlite import selection
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
@@ -16,7 +17,6 @@ from router.store.sqlite.fragments import (
     SHOWN_JOB_COLUMNS,
     listed,
 )
-from router.store.sqlite.rows import decode_events, to_delivery, to_job
 from router.store.sqlite.selection import Condition
 from router.store.values import Page, Selector, Stored
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
+from router.store.common.states import DEAD
 from router.store.sqlite import audit_log, clock_step
-from router.store.sqlite.fragments import DEAD, JOBS_OF, listed
+from router.store.sqlite.fragments import JOBS_OF, listed
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Pruned, Retain

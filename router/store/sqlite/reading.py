@@ -12,27 +12,7 @@ from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
-from router.store.common.death_causes import by_cause
-from router.store.sqlite import selection
-from router.store.sqlite.damage import is_unreadable, legible
-from router.store.sqlite.fragments import (
-    DELIVERY_COLUMNS,
-    DELIVERY_STATES,
-    DUE,
-    HELD,
-    JOB_COLUMNS,
-    JOBS_JOINED,
-    JOBS_OF,
-    LISTED,
-    OFFSET,
-    OUTCOME,
-    PLACES,
-    STATES,
-    listed,
-    state_is,
-)
-from router.store.sqlite.paging import history_of, jobs_where
-from router.store.sqlite.rows import (
+from router.store.common.columns import (
     decode_events,
     decode_json,
     decode_meta,
@@ -40,6 +20,24 @@ from router.store.sqlite.rows import (
     to_attempt,
     to_delivery,
 )
+from router.store.common.death_causes import by_cause
+from router.store.common.states import DELIVERY_STATES, OUTCOME, STATES
+from router.store.sqlite import selection
+from router.store.sqlite.damage import is_unreadable, legible
+from router.store.sqlite.fragments import (
+    DELIVERY_COLUMNS,
+    DUE,
+    HELD,
+    JOB_COLUMNS,
+    JOBS_JOINED,
+    JOBS_OF,
+    LISTED,
+    OFFSET,
+    PLACES,
+    listed,
+    state_is,
+)
+from router.store.sqlite.paging import history_of, jobs_where
 from router.store.sqlite.selection import PAGE
 from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
 

@@ -8,17 +8,10 @@ import msgspec
 from router.model.job import Group, NewJob, Turn
 from router.store.common import chains
 from router.store.common.chains import Member
+from router.store.common.columns import encode_needs
+from router.store.common.states import RUNNING, STATE, TURN_HALTED, TURN_HAS, TURN_WAITS, WAITING
 from router.store.sqlite import damage
-from router.store.sqlite.fragments import (
-    LISTED,
-    RUNNING,
-    STATE,
-    TURN_HALTED,
-    TURN_HAS,
-    TURN_WAITS,
-    WAITING,
-)
-from router.store.sqlite.rows import encode_needs
+from router.store.sqlite.fragments import LISTED
 from router.store.sqlite.writer_state import Book, Row
 
 ON_BUSY: Final = {"queue": 0, "latest": 1, "drop": 2}

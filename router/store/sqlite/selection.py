@@ -4,18 +4,10 @@ from typing import Any
 
 from router.errors import UsageError
 from router.model.operations import Change
+from router.store.common.columns import MARK
+from router.store.common.states import DEAD, DELIVERY_STATE, RUNNING, TURN_HALTED
 from router.store.sqlite.damage import CORRUPT
-from router.store.sqlite.fragments import (
-    DEAD,
-    DELIVERY_STATE,
-    JOBS_OF,
-    PLACE_BITS,
-    PLACES,
-    RUNNING,
-    TURN_HALTED,
-    state_is,
-)
-from router.store.sqlite.rows import MARK
+from router.store.sqlite.fragments import JOBS_OF, PLACE_BITS, PLACES, state_is
 from router.store.values import Selector
 
 SHORTEST_PREFIX = 4

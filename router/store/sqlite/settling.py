@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from router.model.job import ENDED, Settlement
+from router.store.common.columns import encode_json
+from router.store.common.states import OUTCOME, RUNNING, STATE
 from router.store.sqlite import accepting
 from router.store.sqlite.accepting import Anomaly
-from router.store.sqlite.fragments import OUTCOME, PLACE_BITS, RUNNING, STATE
-from router.store.sqlite.rows import encode_json
+from router.store.sqlite.fragments import PLACE_BITS
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book, Row, marks
 from router.store.values import ALREADY, HELD, LOST, Acceptance, Accepted, Settled

@@ -8,9 +8,10 @@ import msgspec
 
 from router.errors import StoreRefused
 from router.model.operations import Audit
+from router.store.common.states import STATES
 from router.store.sqlite import audit_log, journal, location, schema
 from router.store.sqlite.connection import open_existing, open_writer, refusing
-from router.store.sqlite.fragments import DUE, OFFSET, STATES
+from router.store.sqlite.fragments import DUE, OFFSET
 
 
 class StoreFacts(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from router.providers import Invented, builtin
-from router.store.sqlite.fragments import DELIVERY_STATE
+from router.store.common.states import DELIVERY_STATE
 from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.senders import (

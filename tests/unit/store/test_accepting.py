@@ -8,10 +8,10 @@ import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store.common.chains import PAUSED, PREDECESSORS, TURN
+from router.store.common.columns import decode_events, decode_names
+from router.store.common.states import STATE
 from router.store.sqlite import accepting, schema
 from router.store.sqlite.accepting import Receipt
-from router.store.sqlite.fragments import STATE
-from router.store.sqlite.rows import decode_events, decode_names
 from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, ManualClock

@@ -3,7 +3,7 @@
 import pytest
 
 from router.model.job import Predecessor
-from router.store.sqlite.fragments import OUTCOME, STATE
+from router.store.common.states import OUTCOME, STATE
 from router.store.sqlite.leasing import ENDED_BEFORE, ENDED_WITH_US
 from router.store.values import APART_MS, Recovered
 from tests.clocks import START_MS

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
+from router.store.common.columns import encode_events, encode_meta
+from router.store.common.states import STATE
 from router.store.sqlite import schema
-from router.store.sqlite.fragments import STATE
-from router.store.sqlite.rows import encode_events, encode_meta
 from router.store.sqlite.store import open_store
 from router.store.values import Selector
 from tests.clocks import ManualClock
