@@ -18,6 +18,7 @@ from router.model.target import TargetCounts
 from router.store.values import (
     Acceptance,
     Accepted,
+    Beats,
     DeliveryRecord,
     Died,
     Duplicate,
@@ -29,6 +30,8 @@ from router.store.values import (
     ListedEvent,
     ListedGeneration,
     NameKind,
+    NodeCard,
+    NodeSeen,
     Page,
     Pruned,
     Recovered,
@@ -70,7 +73,10 @@ class DispatchReads(FactReads, Protocol):
         """Every target with an available or retryable job, and its earliest due time."""
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
-        """Nodes that hold leases and run no more; `node` is who asks, and runs."""
+        """
+        Nodes that hold leases and run no more: they are gone, or never joined. `node` is who asks,
+        and runs.
+        """
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         """
@@ -177,6 +183,9 @@ class StoreReads(DispatchReads, Protocol):
     async def rule_counts(self) -> Mapping[str, RuleCount]:
         """What was counted, by rule; also of rules that are gone."""
 
+    async def nodes(self) -> tuple[NodeSeen, ...]:
+        """Nodes that have joined, the latest last; those that are gone for a while are left out."""
+
     async def size(self) -> int:
         """Bytes the store holds on disk, journal included."""
 
@@ -215,6 +224,36 @@ class IntakeStore(Protocol):
 
         Of the runs of one original only the newest: one that a replay has made again is passed
         over, unless it is named by its own id and no state is selected.
+        """
+
+
+class NodeStore(Protocol):
+    """
+    The nodes that run on one ledger. Each has a number of its own for every start: its leases are
+    `<number>/<text>`. `shared`: there may be several nodes; else no verb here has anything to do.
+    """
+
+    shared: bool
+
+    async def join(self, card: NodeCard) -> str:
+        """A number that no node has or had, without a `/`; it lives from now on."""
+
+    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+        """
+        Say that this node lives, and what it is now; returns who else does. None: it has been
+        declared gone, and must join anew.
+        """
+
+    async def declare_gone(self, node: str, beats: int) -> bool:
+        """
+        Mark a node as gone for ever unless it has beaten since it was seen with `beats`; whether it
+        is gone now. Its leases are for `recover`, its claims for whoever asks.
+        """
+
+    async def claim(self, name: str, node: str, ttl_ms: int) -> bool:
+        """
+        Whether this node, and no other, has the claim of that name from now on for `ttl_ms`: it was
+        free, or its own, or it had expired, or its holder is gone. A node that is gone gets none.
         """
 
 
@@ -370,7 +409,7 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         """Add a line to the audit, for a change that is none of the ledger."""
 
 
-class Store(DispatchStore, OperatorStore, Protocol):
+class Store(DispatchStore, OperatorStore, NodeStore, Protocol):
     """
     The whole, for whoever opens and closes it.
 

@@ -107,6 +107,39 @@ def node_of(lease: str) -> str:
     return lease.partition("/")[0]
 
 
+class NodeCard(msgspec.Struct, frozen=True):
+    """
+    What a node says of itself: its name, the address at which its operator's interface is called,
+    the router's version and the generation of its rules.
+    """
+
+    name: str
+    admin: str | None
+    version: str
+    generation: str
+
+
+class NodeSeen(msgspec.Struct, frozen=True):
+    """
+    A node as the store knows it. `beats` counts how often it has said that it lives, at
+    `last_beat_at` for the last time; `closed`: its connection is known to be closed.
+    """
+
+    number: str
+    card: NodeCard
+    beats: int
+    last_beat_at: int
+    closed: bool = False
+    gone: bool = False
+
+
+class Beats(msgspec.Struct, frozen=True):
+    """The store's time, and every other node that is not gone."""
+
+    now: int
+    others: tuple[NodeSeen, ...] = ()
+
+
 class LeaseBatch(msgspec.Struct, frozen=True):
     """
     What `lease` got: jobs held by it, their attempts recorded, with all that rendering needs.

@@ -9,6 +9,7 @@ from router.store.protocol import Store
 from router.store.sqlite.inline import Memory, MemoryStore
 from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
+from tests.conformance.fleet import Fleet, ModelFleet
 from tests.conformance.model_store import ModelStore
 from tests.conformance.rig import Rig
 from tests.store_values import Maker
@@ -40,6 +41,13 @@ async def store(
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     yield store
     await store.close()
+
+
+@pytest.fixture(params=["model"])
+def fleet(request: pytest.FixtureRequest, clock: ManualClock) -> Fleet:
+    """A ledger of several nodes: of every store that can be shared."""
+    assert request.param == "model"
+    return ModelFleet(clock)
 
 
 @pytest.fixture

@@ -27,16 +27,17 @@ from router.store.values import (
     Stored,
     node_of,
 )
+from tests.conformance.model_nodes import ModelNodes
 from tests.conformance.model_runs import ModelRuns
 
 DUE = ("available", "retryable")
 
 
-class ModelLists:
+class ModelLists(ModelNodes):
     """Everything in dicts, in the order it came."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        super().__init__(clock)
         self._deliveries: dict[str, tuple[Delivery, tuple[EventEntry, ...]]] = {}
         self._copies: dict[str, tuple[int, int]] = {}
         self._keys: dict[bytes, tuple[str, int]] = {}
@@ -71,7 +72,8 @@ class ModelLists:
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         running = [j for j in self._jobs.values() if j.state == "running"]
-        return frozenset(node_of(j.lease or "") for j in running) - {node}
+        holders = {node_of(j.lease or "") for j in running} - {node}
+        return frozenset(holder for holder in holders if not self.lives(holder))
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         running = [j for j in self._jobs.values() if j.state == "running"]

@@ -21,6 +21,7 @@ from router.store.sqlite import (
 )
 from router.store.sqlite.commit_order import following
 from router.store.sqlite.connection import open_existing, open_read_only, refusing
+from router.store.values import NodeSeen
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -56,6 +57,7 @@ class SqliteReader:
     ) -> None:
         self._path = path
         self._before = before
+        self.node: NodeSeen | None = None  # who has the store, if that is this process
         self._db = open_read_only(path) if db is None else db
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
 
@@ -89,6 +91,9 @@ class SqliteReader:
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         return frozenset({one for _, one in await self.ask(reading.holders)} - {node})
+
+    async def nodes(self) -> tuple[NodeSeen, ...]:
+        return () if self.node is None else (self.node,)
 
     async def size(self) -> int:
         return await self.ask(reading.held_bytes) + journal.journal_bytes(self._path)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import closing
@@ -40,9 +41,12 @@ from router.store.sqlite.writer_state import Book
 from router.store.values import (
     Acceptance,
     Accepted,
+    Beats,
     Died,
     Duplicate,
     LeaseBatch,
+    NodeCard,
+    NodeSeen,
     Pruned,
     Recovered,
     Retain,
@@ -77,10 +81,14 @@ class SqliteStore:
     """
     The ledger in one file: one thread writes, one reads, the event loop waits for neither.
 
+    Its lock keeps every other process out: this node is the only one.
+
     `failure` is set, with the reason, when the store will never write again; serving then ends.
     `on_commit` is called after every transaction with its writes and its seconds.
     `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
+
+    shared = False
 
     def __init__(
         self, path: Path, clock: Clock, lock: location.Lock, on_commit: OnCommit = uncounted
@@ -179,6 +187,24 @@ class SqliteStore:
         self._marks.recovered(nodes)
         self._count_later()
         return recovered
+
+    async def join(self, card: NodeCard) -> str:
+        self.reads.node = NodeSeen(secrets.token_hex(6), card, 0, self._clock.now())
+        return self.reads.node.number
+
+    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+        now, seen = self._clock.now(), self.reads.node
+        beats = 1 if seen is None else seen.beats + 1
+        self.reads.node = NodeSeen(node, card, beats, now)
+        return Beats(now)
+
+    async def declare_gone(self, node: str, beats: int) -> bool:
+        del beats
+        return self.reads.node is None or self.reads.node.number != node
+
+    async def claim(self, name: str, node: str, ttl_ms: int) -> bool:
+        del name, node, ttl_ms
+        return True
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         now = self._clock.ledger()
