@@ -30,15 +30,15 @@ class Ids:
             self._count += 1
         else:
             self._at, self._count = now_ms, self._bits(20)
-            self._first = _digits(now_ms, 5) + _digits(self._bits(60), 6)
+            self._first = digits(now_ms, 5) + digits(self._bits(60), 6)
         return f"{prefix}_{self._first}{_PAIRS[self._count >> 10]}{_PAIRS[self._count & 1023]}"
 
 
 def earliest(prefix: Prefix, at_ms: int) -> str:
     """The text that no id of the millisecond `at_ms`, or of a later one, sorts before."""
-    return f"{prefix}_{_digits(at_ms, 5)}"
+    return f"{prefix}_{digits(at_ms, 5)}"
 
 
-def _digits(number: int, pairs: int) -> str:
+def digits(number: int, pairs: int) -> str:
     """`pairs` pairs of base-32 digits, most significant first."""
     return "".join([_PAIRS[number >> 10 * i & 1023] for i in range(pairs - 1, -1, -1)])

@@ -1,0 +1,157 @@
+"""Connections to PostgreSQL: some for each purpose, opened anew when they were lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeAlias, TypeVar
+
+import asyncpg
+
+from router.errors import StoreRefused, StoreUnavailable
+from router.store.postgres.address import Address
+from router.store.postgres.ids import decode_id, encode_id
+
+Connection: TypeAlias = asyncpg.Connection
+
+T = TypeVar("T")
+Work = Callable[[Connection], Awaitable[T]]
+
+CONNECT_S = 2.0
+LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+    OSError,
+    TimeoutError,
+)
+"""After these the connection is given up; what it was doing may have happened."""
+
+REFUSED = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+)
+"""Waiting does not mend these."""
+
+SETTINGS = {
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "5s",
+    "default_transaction_isolation": "read committed",
+    "TimeZone": "UTC",
+    "jit": "off",
+    "tcp_user_timeout": "10s",
+}
+LATE_S = 1.0
+"""The server ends a statement that takes too long; that long after we do not wait for it either."""
+
+
+class Lane:
+    """
+    Connections for one purpose, `size` at most, each made when it is first wanted.
+
+    `timeout_s` bounds each statement.
+    """
+
+    def __init__(self, address: Address, purpose: str, size: int, timeout_s: float) -> None:
+        self._address, self._purpose, self._timeout_s = address, purpose, timeout_s
+        self._room = asyncio.Semaphore(size)
+        self._idle: list[Connection] = []
+        self._working: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def run(self, work: Work[T]) -> T:
+        """
+        `work` on a connection that is its own meanwhile. It goes on to its end though whoever
+        asked does not wait for that.
+
+        Raises:
+            StoreUnavailable: there is no connection, or it was lost: what became of the work is
+                not known.
+        """
+        task = asyncio.get_running_loop().create_task(self._run(work))
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return await asyncio.shield(task)
+
+    async def _run(self, work: Work[T]) -> T:
+        async with self._room:
+            connection = await self._connection()
+            try:
+                return await work(connection)
+            except LOST as error:
+                connection.terminate()
+                raise self._unavailable(error) from error
+            finally:
+                if not connection.is_closed() and not self._closed:
+                    self._idle.append(connection)
+
+    async def _connection(self) -> Connection:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+        try:
+            return await self._connect()
+        except (*REFUSED, *LOST) as error:
+            raise self._unavailable(error) from error
+
+    async def open(self) -> None:
+        """
+        Make a first connection.
+
+        Raises:
+            StoreRefused: the server will not have us.
+            StoreUnavailable: it cannot be reached now.
+        """
+        try:
+            self._idle.append(await self._connect())
+        except REFUSED as error:
+            raise StoreRefused(f"{self._address} refuses us: {_said(error)}") from error
+        except LOST as error:
+            raise self._unavailable(error) from error
+
+    async def _connect(self) -> Connection:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        connection = await asyncpg.connect(
+            self._address.url,
+            timeout=CONNECT_S,
+            command_timeout=self._timeout_s + LATE_S,
+            statement_cache_size=512,
+            max_cached_statement_lifetime=0,
+            server_settings=SETTINGS
+            | {
+                "application_name": f"router {self._purpose}",
+                "statement_timeout": f"{round(self._timeout_s * 1000)}ms",
+            },
+        )
+        await connection.set_type_codec(
+            "uuid", schema="pg_catalog", encoder=encode_id, decoder=decode_id, format="binary"
+        )
+        return connection
+
+    def _unavailable(self, error: BaseException) -> StoreUnavailable:
+        return StoreUnavailable(f"{self._address} ({self._purpose}): {_said(error)}")
+
+    async def close(self) -> None:
+        """Let what is under way end, and close every connection."""
+        while self._working:
+            await asyncio.wait(set(self._working))
+        self._closed = True
+        for connection in self._idle:
+            with suppress(*LOST):  # one that is lost is closed
+                await connection.close(timeout=CONNECT_S)
+        self._idle.clear()
+
+
+def _said(error: BaseException) -> str:
+    """What the server said, or what kind of failure it was: never the address."""
+    if isinstance(error, asyncpg.PostgresError):
+        return str(error).partition("\n")[0]
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return type(error).__name__

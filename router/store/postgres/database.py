@@ -1,0 +1,152 @@
+"""The database as the store's verbs see it: transactions, the clock, and generations by number."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import asyncpg
+
+from router.clock import Clock
+from router.errors import StoreUnavailable
+from router.store.postgres.address import Address
+from router.store.postgres.connection import Connection, Lane
+
+T = TypeVar("T")
+
+WRITE_S, READ_S = 5.0, 120.0
+"""How long a statement may take."""
+AGAIN = 5
+"""Times that a transaction is begun anew because its locks crossed those of another."""
+CROSSED = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+)
+
+
+class Database:
+    """
+    The lanes of one router to its database.
+
+    `write` accepts and does the operator's verbs, `dispatch` leases and settles, `read` answers
+    questions: none of them waits for another.
+    """
+
+    def __init__(self, address: Address, clock: Clock, pool: int) -> None:
+        self.clock = clock
+        share = max(1, (pool - 2) // 2)
+        self.write = Lane(address, "write", share, WRITE_S)
+        self.dispatch = Lane(address, "dispatch", 1, WRITE_S)
+        self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S)
+        self.numbers: dict[str, int] = {}  # generations by id, as the database numbers them
+        self.ids: dict[int, str] = {}
+
+    async def open(self) -> None:
+        """Make the first connections. Raises StoreRefused, StoreUnavailable."""
+        await self.write.open()
+
+    async def close(self) -> None:
+        """Let every lane end what it does."""
+        async with AsyncExitStack() as stack:
+            for lane in (self.read, self.dispatch, self.write):
+                stack.push_async_callback(lane.close)
+
+    async def transact(self, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None) -> T:
+        """
+        `work` in one transaction; it is begun anew, with all it did undone, when its locks crossed
+        those of another.
+
+        Raises:
+            StoreUnavailable: whether it has committed is not known.
+        """
+        for _ in range(AGAIN):
+            try:
+                return await (lane or self.write).run(lambda c: self._transaction(c, work))
+            except CROSSED as error:
+                crossed = error
+        raise StoreUnavailable("others hold what is to be changed") from crossed
+
+    async def _transaction(self, connection: Connection, work: Callable[["Tx"], Awaitable[T]]) -> T:
+        tx = Tx(self, connection)
+        async with connection.transaction():
+            result = await work(tx)
+        for change in tx.later:
+            change()
+        return result
+
+    async def ask(self, question: Callable[["Tx"], Awaitable[T]]) -> T:
+        """The answer to a question, from one consistent state. Raises StoreUnavailable."""
+
+        async def asked(connection: Connection) -> T:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                return await question(Tx(self, connection))
+
+        return await self.read.run(asked)
+
+    async def ask_once(self, question: Callable[["Tx"], Awaitable[T]]) -> T:
+        """The same of a question that is one statement: without a transaction around it."""
+        return await self.read.run(lambda connection: question(Tx(self, connection)))
+
+    def wall(self, at: int) -> int:
+        """A ledger time as it is recorded."""
+        return at + self.clock.offset
+
+
+class Tx:
+    """
+    An open transaction. `later` are changes of what this process remembers, which count only once
+    it has committed.
+
+    Values stand in SQL as `$1`, `$2` …, or, where conditions are put together, as `?` in order.
+    """
+
+    def __init__(self, db: Database, connection: Connection) -> None:
+        self.db, self.connection = db, connection
+        self.later: list[Callable[[], object]] = []
+
+    async def all(self, sql: str, *values: Any) -> Sequence[Any]:
+        """Every row."""
+        return await self.connection.fetch(numbered(sql), *values)  # type: ignore[no-any-return]  # asyncpg has no types
+
+    async def row(self, sql: str, *values: Any) -> Any:
+        """The first row, or None."""
+        return await self.connection.fetchrow(numbered(sql), *values)
+
+    async def one(self, sql: str, *values: Any) -> Any:
+        """The single value that a statement yields, or None."""
+        return await self.connection.fetchval(numbered(sql), *values)
+
+    async def run(self, sql: str, *values: Any) -> int:
+        """Do it; returns how many rows it touched."""
+        return touched(await self.connection.execute(numbered(sql), *values))
+
+    async def generation(self, id_: str) -> int:
+        """The number of a generation, noted in the database when it is new."""
+        if (number := self.db.numbers.get(id_)) is not None:
+            return number
+        await self.run(
+            "INSERT INTO generations (id, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            id_,
+            self.db.clock.now(),
+        )
+        number = int(await self.one("SELECT n FROM generations WHERE id = $1", id_))
+        self.later.append(lambda: self._remember(id_, number))
+        return number
+
+    def _remember(self, id_: str, number: int) -> None:
+        self.db.numbers[id_] = number
+        self.db.ids[number] = id_
+
+
+def touched(status: str) -> int:
+    """How many rows a statement touched, from what the server says of it: `UPDATE 5`."""
+    count = status.rpartition(" ")[2]
+    return int(count) if count.isdigit() else 0
+
+
+@lru_cache(maxsize=1024)
+def numbered(sql: str) -> str:
+    """Each `?` as `$1`, `$2` … in order; what is numbered already stays."""
+    first, *rest = sql.split("?")
+    return first + "".join([f"${n}{part}" for n, part in enumerate(rest, 1)])

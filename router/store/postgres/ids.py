@@ -1,0 +1,16 @@
+"""Ids as PostgreSQL keeps them: a ULID is 128 bits, so a uuid, without the kind before it."""
+
+from router.model.ids import digits
+
+ULID_LENGTH = 26
+_TO_BASE_32 = str.maketrans("0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789abcdefghijklmnopqrstuv")
+
+
+def encode_id(id_: str) -> bytes:
+    """The 16 bytes of an id like `dlv_…`. Raises ValueError: it is none."""
+    return int(id_[4:].translate(_TO_BASE_32), 32).to_bytes(16, "big")
+
+
+def decode_id(raw: bytes) -> str:
+    """The ULID of those bytes; the kind before it is the column's."""
+    return digits(int.from_bytes(raw, "big"), ULID_LENGTH // 2)

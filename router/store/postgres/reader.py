@@ -1,0 +1,77 @@
+"""The reading half of a store."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from router.store.postgres import audit_log, lists, nodes, paging, reading, replaying
+from router.store.postgres.commit_order import following
+from router.store.postgres.database import Database, Tx
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def _question(
+    function: Callable[Concatenate[Tx, P], Awaitable[T]], *, counts_copies: bool = False
+) -> Callable[Concatenate["PostgresReader", P], Coroutine[Any, Any, T]]:
+    """
+    A question of the protocol, which a function answers in a transaction that only reads.
+    `counts_copies`: what this process holds in memory of them is written before.
+    """
+
+    async def question(self: "PostgresReader", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if counts_copies:
+            await self._before()
+        return await self._db.ask(lambda tx: function(tx, *args, **kwargs))
+
+    return question
+
+
+def _quick(
+    function: Callable[Concatenate[Tx, P], Awaitable[T]],
+) -> Callable[Concatenate["PostgresReader", P], Coroutine[Any, Any, T]]:
+    """The same of one that is one statement."""
+
+    async def question(self: "PostgresReader", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._db.ask_once(lambda tx: function(tx, *args, **kwargs))
+
+    return question
+
+
+class PostgresReader:
+    """
+    What all routers have committed. `before`: what this one still holds in memory of deliveries is
+    written first.
+    """
+
+    def __init__(self, db: Database, before: Callable[[], Awaitable[None]]) -> None:
+        self._db, self._before = db, before
+
+    deliveries = _question(reading.deliveries, counts_copies=True)
+    delivery = _question(reading.delivery, counts_copies=True)
+    jobs = _question(reading.jobs)
+    job = _question(reading.job)
+    events = _question(lists.events)
+    attempts = _question(lists.attempts)
+    page = _question(paging.page)
+    following = _question(following)
+    results = _question(reading.results)
+    causes = _question(reading.causes)
+    names = _question(reading.names)
+    planned = _question(lists.planned)
+    replay = _question(replaying.one)
+    made_by = _question(replaying.of_job)
+    replays = _question(replaying.several)
+    audited = _quick(audit_log.lines)
+    generation = _question(reading.generation)
+    latest_generation_with = _quick(reading.generations_with)
+    generations = _quick(lists.generations)
+    recall = _quick(reading.recall)
+    targets = _quick(reading.targets)
+    target_counts = _quick(reading.target_counts)
+    counts = _quick(reading.counts)
+    open_states = _quick(lists.open_states)
+    rule_counts = _quick(reading.rule_counts)
+    lost_leases = _quick(reading.under)
+    lost_nodes = _quick(nodes.lost)
+    size = _quick(reading.held_bytes)

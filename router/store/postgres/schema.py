@@ -1,0 +1,64 @@
+"""The schema's versions: each migration is one file, applied in one transaction."""
+
+from pathlib import Path
+
+from router.errors import StoreRefused
+from router.store.postgres.connection import Connection
+
+MIGRATIONS = tuple(
+    path.read_text("utf-8")
+    for path in sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
+)
+
+OLDEST_PROGRAM = 1
+"""The lowest schema that a program may know and still work on what these migrations make."""
+
+SERVER_MIN = 140_000
+_LOCK = 0x57_48_52_31
+"""One router migrates at a time."""
+
+
+async def check(connection: Connection) -> int:
+    """
+    The schema's version in this database; 0: there is none yet.
+
+    Raises:
+        StoreRefused: the server is too old, or routers newer than this one have changed the tables
+            so that this one would not understand them.
+    """
+    server = int(await connection.fetchval("SHOW server_version_num"))
+    if server < SERVER_MIN:
+        raise StoreRefused(
+            f"this is PostgreSQL {server // 10_000}; "
+            f"the router needs {SERVER_MIN // 10_000} or newer"
+        )
+    if await connection.fetchval("SELECT to_regclass('ledger')") is None:
+        return 0
+    row = await connection.fetchrow("SELECT schema, oldest_program FROM ledger")
+    if row is None or row["oldest_program"] > len(MIGRATIONS):
+        raise StoreRefused(
+            f"the store's tables need a router that knows schema {row and row['oldest_program']}; "
+            f"this one knows {len(MIGRATIONS)}: install a newer one"
+        )
+    return int(row["schema"])
+
+
+async def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+    """
+    Bring the tables to the newest version; routers of the version before go on working with them.
+
+    Raises:
+        StoreRefused: as `check`.
+    """
+    if await check(connection) >= len(migrations):
+        return
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        for number in range(await check(connection) + 1, len(migrations) + 1):
+            await connection.execute(migrations[number - 1])
+            await connection.execute(
+                "INSERT INTO ledger (schema, oldest_program) VALUES ($1, $2) ON CONFLICT (one) "
+                "DO UPDATE SET schema = excluded.schema, oldest_program = excluded.oldest_program",
+                number,
+                OLDEST_PROGRAM,
+            )

@@ -1,0 +1,282 @@
+"""The store that several routers share: one PostgreSQL."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from router.clock import Clock
+from router.errors import RouterError, StoreUnavailable
+from router.model.job import Group, Job, Settlement
+from router.model.operations import Audit
+from router.store.postgres import (
+    accepting,
+    adding,
+    audit_log,
+    copies,
+    holding,
+    leasing,
+    operations,
+    partitions,
+    pruning,
+    recovering,
+    replaying,
+    runs,
+    schema,
+    settling,
+)
+from router.store.postgres.address import Address
+from router.store.postgres.database import Database, Tx
+from router.store.postgres.reader import PostgresReader
+from router.store.values import (
+    Acceptance,
+    Accepted,
+    Died,
+    Duplicate,
+    LeaseBatch,
+    Pruned,
+    Recovered,
+    Retain,
+    Selector,
+    Settled,
+    untold,
+)
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+COPIES_WAIT_S = 1.0
+"""Counts of copies are written at most this often."""
+
+OnCommit = Callable[[int, float], None]
+
+
+def uncounted(_writes: int, _seconds: float) -> None:
+    """Nobody counts commits."""
+
+
+def _verb(
+    function: Callable[Concatenate[Tx, P], Awaitable[T]],
+) -> Callable[Concatenate["PostgresStore", P], Coroutine[Any, Any, T]]:
+    """A verb of the protocol, which a function does in one transaction."""
+
+    async def verb(self: "PostgresStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._db.transact(lambda tx: function(tx, *args, **kwargs))
+
+    return verb
+
+
+class PostgresStore:
+    """
+    One router's side of the ledger that all of them share.
+
+    `on_commit` is called after every transaction with its writes and its seconds.
+    """
+
+    remark = None
+
+    def __init__(self, db: Database, on_commit: OnCommit = uncounted) -> None:
+        self._db, self._on_commit = db, on_commit
+        self.reads = PostgresReader(db, self._write_copies)
+        self._copies = copies.Copies()
+        self._counting: asyncio.Task[None] | None = None
+        self._closed = False
+        self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def start(self) -> None:
+        """Bring the tables to their newest version. Raises StoreRefused, StoreUnavailable."""
+        await self._db.open()
+        await self._db.write.run(schema.migrate)
+        await self._db.transact(lambda tx: partitions.prepare(tx, self._db.clock.ledger()))
+
+    # -- intake ----------------------------------------------------------------------------------
+
+    async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
+        (receipt,) = await self.accept_all((acceptance,))
+        if isinstance(receipt, RouterError):
+            raise receipt
+        return receipt
+
+    def accept_all(
+        self, group: Sequence[Acceptance]
+    ) -> "asyncio.Task[Sequence[Accepted | Duplicate | RouterError]]":
+        return asyncio.get_running_loop().create_task(self._accept_all(group))
+
+    async def _accept_all(
+        self, group: Sequence[Acceptance]
+    ) -> Sequence[Accepted | Duplicate | RouterError]:
+        receipts = await accepting.accept_all(self._db, group, self._db.clock.ledger())
+        self._count(group, receipts)
+        return receipts
+
+    # -- dispatch --------------------------------------------------------------------------------
+
+    def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+        ahead: Mapping[str, int] = {},  # noqa: ARG002 - none is leased ahead: each has begun
+    ) -> Awaitable[LeaseBatch]:
+        return leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh)
+
+    def began(self, job: Job) -> bool:  # noqa: ARG002 - see `lease`
+        return False
+
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        (settled,) = await self.settle_all(((settlement, own),))
+        if isinstance(settled, RouterError):
+            raise settled
+        return settled
+
+    def settle_all(
+        self, group: Sequence[tuple[Settlement, Acceptance | None]]
+    ) -> "asyncio.Task[Sequence[Settled | RouterError]]":
+        now = self._db.clock.ledger()
+        work = settling.settle_all(self._db, group, now)
+        return asyncio.get_running_loop().create_task(work)
+
+    async def recover(
+        self,
+        *,
+        nodes: Collection[str],
+        now: int,
+        on_interrupt_dead: frozenset[tuple[str, str]],
+        died: Died = untold,
+    ) -> Recovered:
+        return await recovering.recover(self._db, nodes, now, on_interrupt_dead, died)
+
+    # -- operators and upkeep --------------------------------------------------------------------
+
+    add = _verb(adding.add)
+    begin_replay = _verb(replaying.begin)
+    replay_step = _verb(replaying.step)
+    keep_generation = _verb(operations.keep_generation)
+    count_rules = _verb(operations.count_rules)
+    remember = _verb(operations.remember)
+    note = _verb(audit_log.note)
+    ready = _verb(operations.beat)
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        return await self.reads.recall(prefix)
+
+    async def keep_clock(self) -> int:
+        """The database's clock is everybody's, and no router sets it."""
+        return 0
+
+    async def cancel(
+        self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
+    ) -> int:
+        step = partial(operations.cancel, selector=selector, reason=reason, now=now)
+        return await self._in_steps(step, audit, change=selector.replay is not None)
+
+    async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
+        return await self._in_steps(partial(operations.revive, selector=selector, now=now), audit)
+
+    async def hold(
+        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+    ) -> int:
+        changed = 0
+        while step := await self._db.transact(lambda tx: holding.hold(tx, paused, targets, now)):
+            changed += step
+        return changed
+
+    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
+        return await self._db.transact(lambda tx: runs.regroup(tx, groups, now))
+
+    async def prune(self, retain: Retain, *, now: int) -> Pruned:
+        await self._write_copies()
+        return await pruning.prune(self._db, retain, now)
+
+    async def _in_steps(
+        self,
+        step: Callable[..., Awaitable[operations.Step]],
+        audit: Audit | None,
+        *,
+        change: bool = False,
+    ) -> int:
+        """
+        Step by step; each adds what it changed to the audit's line. `change`: it is one, however
+        many jobs that are.
+        """
+
+        async def audited(tx: Tx, after: str | None) -> operations.Step:
+            changed, following = await step(tx, after=after)
+            if changed or change:
+                await audit_log.note(tx, audit, changed)
+            return changed, following
+
+        total = 0
+        after: str | None = None
+        while True:
+            changed, after = await self._db.transact(partial(audited, after=after))
+            total += changed
+            if after is None:
+                return total
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    def _count(
+        self, group: Sequence[Acceptance], receipts: Sequence[Accepted | Duplicate | RouterError]
+    ) -> None:
+        for acceptance, receipt in zip(group, receipts, strict=True):
+            if isinstance(receipt, Duplicate):
+                self._copies.add(receipt.delivery, acceptance.delivery.received_at)
+        if self._copies and self._counting is None:
+            self._counting = asyncio.get_running_loop().create_task(self._count_soon())
+
+    async def _count_soon(self) -> None:
+        await self._db.clock.sleep(COPIES_WAIT_S)
+        self._counting = None
+        # Should it fail, the counts stay in memory and go with the next ones.
+        with contextlib.suppress(StoreUnavailable):
+            await self._copies.write(self._db)
+
+    async def _write_copies(self) -> None:
+        await self._stop_counting()
+        await self._copies.write(self._db)
+
+    async def _stop_counting(self) -> None:
+        task, self._counting = self._counting, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    # -- the owner -------------------------------------------------------------------------------
+
+    def journal_bytes(self) -> int:
+        """The database keeps its own journal."""
+        return 0
+
+    async def close(self) -> None:
+        """Let what is under way end, and close every connection."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(StoreUnavailable):  # counts of copies, and nothing else
+            await self._write_copies()
+        await self._db.close()
+
+
+async def open_store(
+    url: str, *, clock: Clock, on_commit: OnCommit = uncounted, pool: int = 6
+) -> PostgresStore:
+    """
+    Open the store at this address, making or migrating its tables as needed.
+
+    Raises:
+        StoreRefused: the server refuses us, or its tables are of a newer router.
+        StoreUnavailable: it cannot be reached now.
+    """
+    db = Database(Address(url), clock, pool)
+    try:
+        store = PostgresStore(db, on_commit)
+        await store.start()
+    except BaseException:
+        await db.close()
+        raise
+    return store
