@@ -187,7 +187,7 @@ def declared(*extras: str) -> list[Requirement]:
 
 
 def test_no_dependency_may_be_older_than_its_advisories() -> None:
-    found = [floor_of(str(one)) for one in declared("jwt", "test")]
+    found = [floor_of(str(one)) for one in declared("jwt", "postgres", "test")]
     assert {name for name, _ in found} >= set(FLOORS)
     for name, least in found:
         if name in FLOORS:
@@ -204,7 +204,7 @@ def test_what_we_build_on_the_inside_of_has_an_upper_bound() -> None:
 def test_what_is_imported_is_declared() -> None:
     """Not what happens to come along with something else. `pytest` is there where its plugin is."""
     known = packages_distributions()
-    mine = {canonicalize_name(one.name) for one in declared("jwt")}
+    mine = {canonicalize_name(one.name) for one in declared("jwt", "postgres")}
     imported = {n.split(".")[0] for path in SOURCES for _, n in imports(path)}
     imported -= sys.stdlib_module_names | {"router", "pytest"}
     assert {"msgspec", "yarl", "jwt"} <= imported, "it finds imports"
