@@ -4,10 +4,14 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.postgres.binaries import MISSING, installed
+from tests.postgres.server import USER, Server
+from tests.postgres.sharing import shared_server
 
 settings.register_profile("default", max_examples=30, deadline=None)
 settings.register_profile(
@@ -46,6 +50,33 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No ROUTER_* variable of the developer's shell reaches a test."""
-    for name in [n for n in os.environ if n.startswith("ROUTER_")]:
+    """No ROUTER_* or PG* variable of the developer's shell reaches a test."""
+    for name in [n for n in os.environ if n.startswith(("ROUTER_", "PG"))]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Server]:
+    """The PostgreSQL of this run, for all its processes; without one the test is skipped."""
+    binaries = next(installed(), None)
+    if binaries is None:
+        pytest.skip(MISSING)
+    own = tmp_path_factory.getbasetemp()
+    with shared_server(own if worker_id == "master" else own.parent, binaries) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_server: Server, worker_id: str) -> str:
+    """The address of a database that is this process's own; it holds what earlier tests left."""
+    postgres_server.execute(f"CREATE DATABASE {worker_id} OWNER {USER}")
+    return postgres_server.address(worker_id)
+
+
+@pytest.fixture
+async def empty_postgres(postgres: str) -> str:
+    """The same; it may have the router's tables, but no rows of earlier tests."""
+    from tests.postgres.emptying import emptied  # noqa: PLC0415 - a driver that few tests need
+
+    await emptied(postgres)
+    return postgres
