@@ -11,6 +11,7 @@ An exception exists only where some caller acts differently on it:
     ├── SecretMissing        a secret is empty or absent: refuse to start
     ├── StoreUnavailable     ours, outcome perhaps unknown: 503, the sender sends again
     ├── StoreRefused         the store cannot be opened: refuse to start
+    ├── PublishedMeanwhile   other rules came into force first: look at them, publish again
     ├── NotFound             an operator named something that is not there: exit 1
     │   └── AmbiguousId        or several things at once: more of the id is needed
     └── UsageError           a command's words are wrong: exit 2
@@ -103,6 +104,12 @@ class StoreRefused(RouterError):
     """The store cannot be opened: another server, newer schema, damage; the text says which."""
 
     word = "store_refused"
+
+
+class PublishedMeanwhile(RouterError):
+    """Another node has put rules in force since one looked; the text says which, and who."""
+
+    word = "published_meanwhile"
 
 
 class NotFound(RouterError):

@@ -65,7 +65,9 @@ class TargetVerbs:
         return TargetChanged(target, self._breakers.of(target).state, change is not None, freed)
 
     async def _hold(self, paused: frozenset[str]) -> int:
-        return await self._store.hold(self._live.current.paused, paused, now=self._clock.ledger())
+        live, now = self._live.current, self._clock.ledger()
+        generation = live.ruleset.generation
+        return await self._store.hold(live.paused, paused, generation=generation, now=now)
 
     async def _keep(self, target: str) -> None:
         memory = {target: self._breakers.of(target).memory()}

@@ -37,9 +37,9 @@ class ReloadSteps(NamedTuple):
 
     `fingerprint` tells cheaply whether files changed (OSError: nobody can tell now); `build` reads,
     checks and resolves the file (it may take seconds and runs in a thread); `prove` runs its tests,
-    if they are required; `keep` makes the new generation durable before it is in force; `after`
-    applies to stored jobs what it says of them; `render` shows diagnostics. `begins` and `ends`
-    are called around it.
+    if they are required; `keep` makes the new generation durable and publishes it before it is in
+    force here; `after` applies to stored jobs what it says of them; `render` shows diagnostics.
+    `begins` and `ends` are called around it.
     """
 
     fingerprint: Callable[[], str]

@@ -97,7 +97,8 @@ class Upkeep:
     async def apply(self) -> None:
         """What a new generation says of open jobs: its concurrency groups, its paused rules."""
         self._dispatch.ruleset_changed()  # first, so that those it gives back are held too
-        if await self._store.regroup(self._live.current.groups, now=self._clock.ledger()):
+        live, now = self._live.current, self._clock.ledger()
+        if await self._store.regroup(live.groups, generation=live.ruleset.generation, now=now):
             await self._wake()
         await self.hold()
 
@@ -106,8 +107,9 @@ class Upkeep:
         Make jobs of paused rules and targets wait, also those whose attempt failed since; free the
         rest.
         """
-        targets = self._dispatch.breakers.paused()
-        if await self._store.hold(self._live.current.paused, targets, now=self._clock.ledger()):
+        live, targets = self._live.current, self._dispatch.breakers.paused()
+        generation, now = live.ruleset.generation, self._clock.ledger()
+        if await self._store.hold(live.paused, targets, generation=generation, now=now):
             await self._wake()
 
     async def _wake(self) -> None:

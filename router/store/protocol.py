@@ -34,6 +34,7 @@ from router.store.values import (
     NodeSeen,
     Page,
     Pruned,
+    Publication,
     Recovered,
     Retain,
     RuleCount,
@@ -170,6 +171,9 @@ class StoreReads(DispatchReads, Protocol):
         self, limit: int, after: str | None = None
     ) -> tuple[ListedGeneration, ...]:
         """Kept generations, newest first."""
+
+    async def published(self) -> Publication | None:
+        """What is in force for all nodes; None: nothing has been published yet."""
 
     async def target_counts(self) -> Mapping[str, TargetCounts]:
         """Open and dead jobs by target."""
@@ -374,18 +378,29 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         """
 
     async def hold(
-        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+        self,
+        paused: frozenset[str],
+        targets: frozenset[str] = frozenset(),
+        *,
+        generation: str,
+        now: int = 0,
     ) -> int:
         """
         Make the open jobs of these rules and targets wait, and release those of all others that
         wait for nothing else; returns how many changed. Running ones go on. What is released is
         due at `now` at the earliest.
+
+        Nothing changes unless `generation`, whose rules these are, is in force for all nodes, or
+        nothing has been published yet.
         """
 
-    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
+    async def regroup(
+        self, groups: Mapping[str, Group | None], *, generation: str, now: int
+    ) -> int:
         """
         Apply the concurrency groups of today's rules (None: the rule has none) to the runs that
         have or await a turn; returns how many changed. Rules not named keep what they had.
+        `generation` as for `hold`.
         """
 
     async def keep_clock(self) -> int:
@@ -396,6 +411,19 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
 
     async def keep_generation(self, generation: Generation) -> None:
         """Keep a ruleset's text; a known id changes nothing."""
+
+    async def publish(
+        self, generation: str, *, by: str, at: int, after: int | None = None
+    ) -> Publication:
+        """
+        Put a generation in force for all nodes; returns what is in force then. What the node `by`
+        has published last it does not publish again: one that restarts with the rules it had
+        leaves those of others in force. `after` is the `seq` of what must be in force until now
+        (0: nothing has been published); then it is published in any case. `at` is wall time.
+
+        Raises:
+            PublishedMeanwhile: something else is in force than `after` says.
+        """
 
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:
         """Add these to what is kept of the same rules; the earlier `counted_since` stays."""
@@ -414,11 +442,13 @@ class Store(DispatchStore, OperatorStore, NodeStore, Protocol):
     The whole, for whoever opens and closes it.
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
-    `remark` is what is worth knowing about this machine's database, if anything.
+    `remark` is what is worth knowing about this machine's database, if anything. `shared`: other
+    nodes may have the store open at the same time.
     """
 
     failure: asyncio.Future[str]
     remark: str | None
+    shared: bool
 
     @property
     def reads(self) -> StoreReads:

@@ -174,6 +174,18 @@ class Generation(msgspec.Struct, frozen=True):
     created_at: int
 
 
+class Publication(msgspec.Struct, frozen=True):
+    """
+    A generation was put in force for all nodes: by which node, and when (wall time). The newest
+    holds; `seq` counts from 1.
+    """
+
+    seq: int
+    generation: str
+    by: str
+    at: int
+
+
 class Selector(Criteria, frozen=True):
     """
     The criteria of every listing and operator's verb, with what is named.

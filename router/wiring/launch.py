@@ -17,7 +17,7 @@ from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
 from router.store.sqlite.store import SqliteStore, open_store
 from router.wiring import terminal
-from router.wiring.live import GenerationSource, generation_of, restore_former
+from router.wiring.live import GenerationSource, restore_former
 from router.wiring.server import ServeOptions, Server
 
 
@@ -101,7 +101,7 @@ async def _with_store(
     if store.remark is not None:
         log.info(store.remark)
     server = Server(options, source, LiveRef(live), store, clock, metrics)
-    await store.keep_generation(generation_of(live.ruleset, clock))
+    await server.put_in_force(live)
     await restore_former(server.live, store, source, server.log)
     await server.clock_sync.begin()
     mended = await server.dispatch.recover()

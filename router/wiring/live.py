@@ -66,6 +66,19 @@ def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:
     return Generation(ruleset.generation, ruleset.text, ruleset.context, clock.now())
 
 
+async def put_in_force(store: Store, live: LiveRuleset, *, node: str, clock: Clock) -> None:
+    """
+    Keep a generation and publish it, as what this node was given, before it is applied: what is one
+    for all nodes goes by it from then on, unless another node was given its own later. Who has a
+    store alone need not mind those that had it before.
+    """
+    await store.keep_generation(generation_of(live.ruleset, clock))
+    generation, at = live.ruleset.generation, clock.now()
+    found = await store.publish(generation, by=node, at=at)
+    if found.generation != generation and not store.shared:
+        await store.publish(generation, by=node, at=at, after=found.seq)
+
+
 async def restore_former(ref: LiveRef, store: Store, source: GenerationSource, log: Log) -> None:
     """
     Find, for open jobs whose rule the present file no longer has, the last generation that had it.

@@ -4,33 +4,31 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 
 from router import log
-from router.clock import Clock
 from router.config import render_text
 from router.operator.answers import ReloadState
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.reload import ReloadSteps
 from router.serving.service_manager import ServiceManager
-from router.store.protocol import Store
 from router.web.tls import Certificate
 from router.wiring import reload_tests
-from router.wiring.live import GenerationSource, generation_of
+from router.wiring.live import GenerationSource
 from router.wiring.rules import content_hash
 
 
 def reload_steps(
     source: GenerationSource,
     live: LiveRef,
-    store: Store,
     *,
+    keep: Callable[[LiveRuleset], Awaitable[None]],
     certificates: Sequence[Certificate],
     manager: ServiceManager,
     after: Callable[[], Awaitable[object]],
     failed: Callable[[ReloadState], object],
-    clock: Clock,
 ) -> ReloadSteps:
     """
-    Those of this process. `after` applies to stored jobs what a new generation says of them;
-    `failed` is called after a reload that could not be done and so changed nothing.
+    Those of this process. `keep` puts a generation in force for all nodes; `after` applies to
+    stored jobs what it says of them; `failed` is called after a reload that could not be done and
+    so changed nothing.
     """
     folder = live.current.ruleset.folder
     watched = tuple(file for one in certificates for file in one.files)
@@ -69,7 +67,7 @@ def reload_steps(
         fingerprint=lambda: content_hash(source.path, folder, watched),
         build=built,
         prove=prove,
-        keep=lambda new: store.keep_generation(generation_of(new.ruleset, clock)),
+        keep=keep,
         after=applied,
         render=lambda error: render_text(error.diagnostics),
         begins=manager.reloading,

@@ -3,7 +3,9 @@
 import asyncio
 import random
 import secrets
+import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -46,7 +48,7 @@ from router.web.server import Listener
 from router.web.tls import Certificate
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
-from router.wiring.live import GenerationSource
+from router.wiring.live import GenerationSource, put_in_force
 from router.wiring.management import EndpointRanges
 from router.wiring.observers import (
     DispatchObserver,
@@ -70,7 +72,8 @@ REPLAY_ANSWER_S = 5.0
 class ServeOptions(msgspec.Struct, frozen=True):
     """
     What `router serve` is started with. `human`: the log is for a terminal. `on_ready` is called
-    once, when every listener accepts connections.
+    once, when every listener accepts connections. `node` is what this router is known by among
+    those that share its store.
     """
 
     rules: Path
@@ -79,6 +82,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     human: bool = False
     on_ready: Callable[[], None] | None = None
+    node: str = msgspec.field(default_factory=socket.gethostname)
 
 
 class Server:
@@ -95,6 +99,7 @@ class Server:
     ) -> None:
         self.options, self.source, self.live = options, source, live
         self.store, self.clock, self.metrics = store, clock, metrics
+        self.put_in_force = partial(put_in_force, store, node=options.node, clock=clock)
         self.log = logs.get("router")
         self.manager = ServiceManager(source.environ, clock)
         server = live.current.ruleset.server
@@ -308,12 +313,11 @@ class Server:
         steps = reload_steps(
             self.source,
             self.live,
-            self.store,
+            keep=self.put_in_force,
             certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
             manager=self.manager,
             after=self.upkeep.apply,
             failed=self.own.reload_failed,
-            clock=self.clock,
         )
         return Reloader(steps, live=self.live, clock=self.clock, log=self.log, metrics=self.metrics)
 

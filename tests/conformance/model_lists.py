@@ -22,6 +22,7 @@ from router.store.values import (
     Generation,
     NameKind,
     Page,
+    Publication,
     RuleCount,
     Selector,
     Stored,
@@ -45,6 +46,7 @@ class ModelLists(ModelNodes):
         self.runs = ModelRuns(self._jobs)
         self._attempts: list[Attempt] = []
         self._generations: dict[str, Generation] = {}
+        self._published: list[Publication] = []
         self._rule_counts: dict[str, RuleCount] = {}
         self._ruled: list[tuple[str, str]] = []
         self._facts: dict[str, Any] = {}
@@ -163,6 +165,9 @@ class ModelLists(ModelNodes):
         if prefix in self._generations:
             return self._generations[prefix]
         return _single([g for i, g in self._generations.items() if i.startswith(prefix)], prefix)
+
+    async def published(self) -> Publication | None:
+        return self._published[-1] if self._published else None
 
     async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
         kept = [g for g in self._generations.values() if (rule, g.id) in self._ruled]

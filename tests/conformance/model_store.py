@@ -11,7 +11,6 @@ from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ENDED,
     Attempt,
-    Group,
     Job,
     NewJob,
     Settlement,
@@ -27,7 +26,6 @@ from router.store.values import (
     Accepted,
     Died,
     Duplicate,
-    Generation,
     LeaseBatch,
     Pruned,
     Recovered,
@@ -39,14 +37,15 @@ from router.store.values import (
     node_of,
     untold,
 )
-from tests.conformance.model_lists import DUE, ModelLists
+from tests.conformance.model_for_all import ModelForAll
+from tests.conformance.model_lists import ModelLists
 from tests.singly import Singly
 from tests.store_values import entries
 
 CANCELLABLE = ("available", "waiting", "retryable")
 
 
-class ModelStore(Singly, ModelLists):
+class ModelStore(Singly, ModelForAll, ModelLists):
     """The verbs that change something."""
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
@@ -217,11 +216,6 @@ class ModelStore(Singly, ModelLists):
                 await self.accept(own)
         return Recovered(reclaimed, dead)
 
-    def _change(self, job: Job, **values: Any) -> Job:
-        self._jobs[job.id] = msgspec.structs.replace(job, **values)
-        self._ahead_then[job.id] = self._clock.offset
-        return self._jobs[job.id]
-
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         if delivery not in self._deliveries:
             raise NotFound(delivery)
@@ -371,34 +365,11 @@ class ModelStore(Singly, ModelLists):
             self._note(audit, len(revived))
         return len(revived)
 
-    async def hold(
-        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
-    ) -> int:
-        changed = 0
-        for what, names in (("paused", paused), ("target", targets)):
-            for job in list(self._jobs.values()):
-                name = job.rule if what == "paused" else job.target
-                held = what in self.runs.waits.get(job.id, ())
-                if job.state in (*DUE, "waiting") and name in names and not held:
-                    self.runs.hold(job.id, what)
-                    changed += 1
-                elif held and name not in names:
-                    self._change(job, due_at=max(job.due_at, now))
-                    self.runs.free(job.id, what, None)
-                    changed += 1
-        return changed
-
     async def keep_clock(self) -> int:
         ms = self._clock.offset - self.runs.ahead
         self.runs.ahead = self._clock.offset
         self._facts["clock/seen"] = self._clock.ledger()
         return ms
-
-    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
-        return self.runs.regroup(groups, now)
-
-    async def keep_generation(self, generation: Generation) -> None:
-        self._generations.setdefault(generation.id, generation)
 
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:
         for new in counts:

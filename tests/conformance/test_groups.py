@@ -6,7 +6,7 @@ from router.model.job import Group, Turn
 from router.store.values import Retain, Selector, Settled
 from tests.clocks import START_MS
 from tests.conformance.rig import CHAIN, Rig, replayed
-from tests.store_values import FAR, a_settlement
+from tests.store_values import FAR, GENERATION, a_settlement
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
 HALT = Group(1, "queue", "halt")
@@ -167,11 +167,11 @@ async def test_i23_keys_have_nothing_to_do_with_one_another(rig: Rig) -> None:
 async def test_i23_a_changed_limit_applies_from_then_on(rig: Rig) -> None:
     for _ in range(4):
         await rig.accept(group=Group())
-    assert await rig.store.regroup({"other": None}, now=START_MS) == 0
-    assert await rig.store.regroup({"deploy": Group(3)}, now=START_MS) == 4
+    assert await rig.store.regroup({"other": None}, now=START_MS, generation=GENERATION) == 0
+    assert await rig.store.regroup({"deploy": Group(3)}, now=START_MS, generation=GENERATION) == 4
     states = [await rig.state(i) for i in range(4)]
     assert states == ["available", "available", "available", "waiting"]
-    assert await rig.store.regroup({"deploy": Group(1)}, now=START_MS) == 4
+    assert await rig.store.regroup({"deploy": Group(1)}, now=START_MS, generation=GENERATION) == 4
     for _ in range(3):
         assert await rig.state(3) == "waiting"
         job = (await rig.store.lease({"erp": 1}, lease="b", now=FAR)).jobs[0].job
@@ -182,7 +182,7 @@ async def test_i23_a_changed_limit_applies_from_then_on(rig: Rig) -> None:
 async def test_i23_a_rule_without_its_group_holds_nobody_back(rig: Rig) -> None:
     for _ in range(3):
         await rig.accept(group=Group())
-    assert await rig.store.regroup({"deploy": None}, now=START_MS) == 3
+    assert await rig.store.regroup({"deploy": None}, now=START_MS, generation=GENERATION) == 3
     assert {await rig.state(i) for i in range(3)} == {"available"}
 
 

@@ -389,13 +389,13 @@ async def test_jobs_of_paused_rules_wait_until_they_are_live_again(
     await store.accept(make.acceptance(jobs=[make.job(rule="p"), make.job(rule="q")]))
     failed = await lease_one(store)
     await store.settle(a_settlement(failed, "retryable", due_at=FAR))
-    assert await store.hold(frozenset({"p", "q"})) == 2
+    assert await store.hold(frozenset({"p", "q"}), generation=GENERATION) == 2
     assert await store.reads.targets() == {}
     assert {job.state for job in await store.reads.jobs(ALL)} == {"waiting"}
-    assert await store.hold(frozenset({"q"})) == 1
+    assert await store.hold(frozenset({"q"}), generation=GENERATION) == 1
     states = {job.rule: job.state for job in await store.reads.jobs(ALL)}
     assert states == {"q": "waiting", "p": "retryable" if failed.rule == "p" else "available"}
-    assert await store.hold(frozenset({"q"})) == 0
+    assert await store.hold(frozenset({"q"}), generation=GENERATION) == 0
 
 
 async def test_jobs_of_paused_targets_wait_and_are_due_anew_when_it_goes_on(
@@ -403,12 +403,12 @@ async def test_jobs_of_paused_targets_wait_and_are_due_anew_when_it_goes_on(
 ) -> None:
     jobs = [make.job(target="erp"), make.job(target="crm"), make.job(target="erp", rule="p")]
     await store.accept(make.acceptance(jobs=jobs))
-    assert await store.hold(frozenset({"p"}), frozenset({"erp"})) == 3
+    assert await store.hold(frozenset({"p"}), frozenset({"erp"}), generation=GENERATION) == 3
     waits = sorted(job.waits_for for job in await store.reads.jobs(ALL))
     assert waits == [(), ("its paused rule", "its paused target"), ("its paused target",)]
     assert set(await store.reads.targets()) == {"crm"}
-    assert await store.hold(frozenset({"p"}), frozenset({"erp"})) == 0
-    assert await store.hold(frozenset({"p"}), now=FAR) == 2
+    assert await store.hold(frozenset({"p"}), frozenset({"erp"}), generation=GENERATION) == 0
+    assert await store.hold(frozenset({"p"}), now=FAR, generation=GENERATION) == 2
     found = {job.target + job.rule: job for job in await store.reads.jobs(ALL)}
     assert found["erpp"].waits_for == ("its paused rule",)
     assert (found["erppaid"].state, found["erppaid"].due_at) == ("available", FAR)
@@ -420,7 +420,7 @@ async def test_jobs_are_counted_by_target(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=jobs))
     failed = await lease_one(store, "erp")
     await store.settle(a_settlement(failed, "retryable", due_at=FAR))
-    await store.hold(frozenset({"p"}))
+    await store.hold(frozenset({"p"}), generation=GENERATION)
     due = (await store.reads.targets())["erp"]
     assert await store.reads.target_counts() == {
         "erp": TargetCounts(available=1, retryable=1, oldest_due=due),
@@ -447,5 +447,5 @@ async def test_those_named_are_leased_before_the_others(store: Store, make: Make
 async def test_running_jobs_are_not_held(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(rule="p")]))
     job = await lease_one(store)
-    assert await store.hold(frozenset({"p"})) == 0
+    assert await store.hold(frozenset({"p"}), generation=GENERATION) == 0
     assert await store.settle(a_settlement(job, "succeeded"))

@@ -8,7 +8,7 @@ from router.model.job import JobState, Predecessor
 from router.store.values import Selector, Settled
 from tests.clocks import START_MS
 from tests.conformance.rig import CHAIN, Rig, replayed
-from tests.store_values import FAR, a_settlement
+from tests.store_values import FAR, GENERATION, a_settlement
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
 
@@ -143,12 +143,12 @@ async def test_a_paused_rule_and_a_predecessor_are_two_things_to_wait_for(rig: R
     await rig.accept(CHAIN)
     paused = frozenset({"deploy"})
     (job,) = await rig.begin()
-    assert await rig.store.hold(paused) == 2
+    assert await rig.store.hold(paused, generation=GENERATION) == 2
     assert (await rig.jobs())["b"].waits_for == ("the end of a", "its paused rule")
     assert await rig.store.settle(a_settlement(job)) == Settled()
     assert (await rig.jobs())["b"].waits_for == ("its paused rule",)
-    assert await rig.store.hold(paused) == 0
-    assert await rig.store.hold(frozenset()) == 2
+    assert await rig.store.hold(paused, generation=GENERATION) == 0
+    assert await rig.store.hold(frozenset(), generation=GENERATION) == 2
     assert await rig.state(-1, "b") == "available"
     assert await rig.state(-1, "c") == "waiting"
 

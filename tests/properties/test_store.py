@@ -24,6 +24,7 @@ KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
 EVENT_KEYS = st.lists(KEYS, max_size=2)
 TARGETS = ("erp", "chat", "log")
 RULES = ("paid", "refund")
+GENERATIONS = ("g1", "g2")
 MINUTE = 60_000
 
 
@@ -105,9 +106,19 @@ class Histories(RuleBasedStateMachine):
         group = [self.an_acceptance(events, "erp", "refund") for events in batch]
         self.both("accept_all", group + group[:1] if again else group)
 
-    @rule(paused=st.frozensets(st.sampled_from(RULES)))
-    def hold(self, paused: frozenset[str]) -> None:
-        self.both("hold", paused)
+    @rule(paused=st.frozensets(st.sampled_from(RULES)), generation=st.sampled_from(GENERATIONS))
+    def hold(self, paused: frozenset[str], generation: str) -> None:
+        self.both("hold", paused, generation=generation)
+
+    @rule(
+        generation=st.sampled_from(GENERATIONS),
+        by=st.sampled_from(("n1", "n2")),
+        after=st.booleans(),
+    )
+    def publish(self, generation: str, by: str, after: bool) -> None:
+        newest = self.run(self.model.published())
+        seq = (newest.seq if newest else 0) if after else None
+        self.both("publish", generation, by=by, at=self.clock.now(), after=seq)
 
     @rule(keys=EVENT_KEYS)
     def hand_over(self, keys: list[bytes]) -> None:

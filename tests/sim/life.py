@@ -238,7 +238,7 @@ class Process:
         self.operator = verbs_of(
             self.view, self.live, world.clock, ids=world.ids, wake=self.dispatcher.wake
         )
-        await self._insisting(self.upkeep.apply)
+        await self._put_in_force()
         await self._insisting(self.operator.replays.resume)
         tasks = [
             asyncio.create_task(self.dispatcher.run()),
@@ -294,6 +294,11 @@ class Process:
     async def _reload(self, live: LiveRuleset | None = None) -> None:
         self.world.rules = live or self.world.rng.choice(self.world.generations)
         self.live.swap(self.world.rules)
+        await self._put_in_force()
+
+    async def _put_in_force(self) -> None:
+        generation, at = self.live.current.ruleset.generation, self.world.clock.now()
+        await self._insisting(lambda: self.view.publish(generation, by="sim", at=at))
         assert self.upkeep is not None
         await self._insisting(self.upkeep.apply)
 

@@ -6,11 +6,19 @@ from router.store.common.chains import PAUSED, TARGET
 from router.store.common.states import WAITING
 from router.store.sqlite.fragments import DUE, LISTED, listed, state_is
 from router.store.sqlite.operations import STEP
+from router.store.sqlite.publishing import in_force
 from router.store.sqlite.writer_state import Book
 
 
-def hold(book: Book, rules: Collection[str], targets: Collection[str], now: int) -> int:
-    """Some jobs of paused rules and targets made to wait, some of others released: one step."""
+def hold(
+    book: Book, rules: Collection[str], targets: Collection[str], generation: str, now: int
+) -> int:
+    """
+    Some jobs of paused rules and targets made to wait, some of others released: one step. None, if
+    other rules than those of this generation are in force.
+    """
+    if not in_force(book, generation):
+        return 0
     held = _hold(book, PAUSED, "rule", rules) + _hold(book, TARGET, "target", targets)
     released = _release(book, PAUSED, "rule", rules, now)
     released += _release(book, TARGET, "target", targets, now)

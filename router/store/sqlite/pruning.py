@@ -170,6 +170,7 @@ _UNNAMED = """
      AND (g.last_delivery + 1) << 20 AND j.generation = g.n ORDER BY j.n DESC LIMIT 1) IS NULL
     AND (SELECT 1 FROM attempts a WHERE a.job BETWEEN g.first_delivery << 20
      AND (g.last_delivery + 1) << 20 AND a.generation = g.n ORDER BY a.job DESC LIMIT 1) IS NULL
+    AND g.id IS NOT (SELECT generation FROM published ORDER BY seq DESC LIMIT 1)
 """
 """
 Looks from the end of what a generation may be named by: while it is named, its own are there.
@@ -177,7 +178,7 @@ Looks from the end of what a generation may be named by: while it is named, its 
 
 
 def _remove_generations(book: Book) -> int:
-    """Remove generations that nothing names and that this process did not ask to keep."""
+    """Remove those that nothing names, are not in force, and were not kept by this process."""
     unused = [n for (n,) in book.db.execute(_UNNAMED) if n not in book.live]
     for n in unused:
         book.db.execute("DELETE FROM rule_generations WHERE generation = ?", (n,))

@@ -15,6 +15,7 @@ from router.store.sqlite import (
     journal,
     lists,
     paging,
+    publishing,
     reading,
     replaying,
     schema,
@@ -80,6 +81,7 @@ class SqliteReader:
     generation = _question(reading.generation)
     latest_generation_with = _question(reading.generations_with)
     generations = _question(lists.generations)
+    published = _question(publishing.published)
     recall = _question(reading.recall)
     targets = _question(reading.targets)
     target_counts = _question(reading.target_counts)

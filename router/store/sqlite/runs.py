@@ -12,6 +12,7 @@ from router.store.common.columns import encode_needs
 from router.store.common.states import RUNNING, STATE, TURN_HALTED, TURN_HAS, TURN_WAITS, WAITING
 from router.store.sqlite import damage
 from router.store.sqlite.fragments import LISTED
+from router.store.sqlite.publishing import in_force
 from router.store.sqlite.writer_state import Book, Row
 
 ON_BUSY: Final = {"queue": 0, "latest": 1, "drop": 2}
@@ -267,6 +268,11 @@ class RunChanges:
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self.book.db.execute(sql, values).fetchall()
+
+
+def regroup(book: Book, groups: Mapping[str, Group | None], *, generation: str, now: int) -> int:
+    """Apply the groups of this generation's rules, if it is the one in force."""
+    return RunChanges(book, now).regroup(groups) if in_force(book, generation) else 0
 
 
 def insert_waiting(book: Book, rows: Sequence[Row]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Concatenate
 
 from router.clock import Clock
 from router.errors import RouterError, StoreRefused, StoreUnavailable
-from router.model.job import Group, Job, NewJob, Settlement
+from router.model.job import Job, NewJob, Settlement
 from router.model.operations import Audit
 from router.store.sqlite import (
     adding,
@@ -24,6 +24,7 @@ from router.store.sqlite import (
     location,
     operations,
     pruning,
+    publishing,
     replaying,
     runs,
     schema,
@@ -85,7 +86,8 @@ class SqliteStore:
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
     `on_commit` is called after every transaction with its writes and its seconds.
-    `remark` is what is worth knowing about this machine's SQLite, if anything.
+    `remark` is what is worth knowing about this machine's SQLite, if anything. The lock beside
+    the file sees to it that it is not `shared`.
     """
 
     shared = False
@@ -214,6 +216,7 @@ class SqliteStore:
     replay_step = _verb(replaying.step)
     keep_clock = _verb(clock_step.keep)
     keep_generation = _verb(operations.keep_generation)
+    publish = _verb(publishing.publish)
     count_rules = _verb(operations.count_rules)
     remember = _verb(operations.remember)
     ready = _verb(operations.beat)
@@ -234,15 +237,21 @@ class SqliteStore:
         )
 
     async def hold(
-        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+        self,
+        paused: frozenset[str],
+        targets: frozenset[str] = frozenset(),
+        *,
+        generation: str,
+        now: int = 0,
     ) -> int:
         changed = 0
-        while step := await self._work(lambda book: holding.hold(book, paused, targets, now)):
+        while step := await self._work(
+            lambda book: holding.hold(book, paused, targets, generation, now)
+        ):
             changed += step
         return changed
 
-    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
-        return await self._work(lambda book: runs.RunChanges(book, now).regroup(groups))
+    regroup = _verb(runs.regroup)
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()

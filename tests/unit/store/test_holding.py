@@ -10,7 +10,7 @@ from router.store.common.chains import PAUSED, PREDECESSORS, TARGET
 from router.store.sqlite import holding
 from router.store.sqlite.operations import STEP
 from tests.clocks import START_MS
-from tests.store_values import FAR
+from tests.store_values import FAR, GENERATION
 from tests.unit.store.ledger import Ledger
 
 AVAILABLE, RETRYABLE, WAITING = 0, 1, 2
@@ -24,7 +24,7 @@ def ledger() -> Ledger:
 def hold(
     ledger: Ledger, rules: Collection[str] = (), targets: Collection[str] = (), now: int = START_MS
 ) -> int:
-    return holding.hold(ledger.book, rules, targets, now)
+    return holding.hold(ledger.book, rules, targets, GENERATION, now)
 
 
 def states(ledger: Ledger, columns: str = "state, waits") -> list[tuple[Any, ...]]:

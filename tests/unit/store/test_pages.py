@@ -12,7 +12,7 @@ from router.store.sqlite.pruning import PrunePlan
 from router.store.sqlite.writer_state import Book
 from router.store.values import Retain
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import FAR, Maker
+from tests.store_values import FAR, GENERATION, Maker
 from tests.unit.store.ledger import ending
 
 ALL_GONE = Retain(succeeded_before=FAR, unmatched_before=FAR, dead_before=FAR)
@@ -80,9 +80,9 @@ def test_jobs_that_are_added(ledger: Ledger) -> None:
 def test_jobs_that_are_held_and_released(ledger: Ledger) -> None:
     ledger.accept(jobs=3)
     ledger.since()
-    assert holding.hold(ledger.book, {"paid"}, (), START_MS) == 3
+    assert holding.hold(ledger.book, {"paid"}, (), GENERATION, START_MS) == 3
     assert ledger.since() == 3
-    assert holding.hold(ledger.book, (), (), START_MS) == 3
+    assert holding.hold(ledger.book, (), (), GENERATION, START_MS) == 3
     assert ledger.since() == 3
 
 

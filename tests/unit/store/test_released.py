@@ -13,7 +13,7 @@ from router.store.sqlite import schema, upgrading
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Duplicate, Recovered, Selector
 from tests.clocks import ManualClock
-from tests.store_values import FAR, Maker, a_settlement
+from tests.store_values import FAR, GENERATION, Maker, a_settlement
 
 ALL = Selector()
 KEPT = Path(__file__).parent / "released"
@@ -80,7 +80,7 @@ async def test_everything_in_it_is_there_and_goes_on(version: int, path: Path) -
         nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=frozenset()
     )
     assert mended == Recovered(1, 0)
-    assert await store.hold(frozenset()) == 1, "its rule is paused no more"
+    assert await store.hold(frozenset(), generation=GENERATION) == 1, "its rule is paused no more"
     assert await store.revive(Selector(state="dead"), now=FAR) == 1
     batch = await store.lease({"erp": 9}, lease="new/1", now=FAR)
     assert {leased.job.rule for leased in batch.jobs} == {*STATES} - {"succeeded"}

@@ -14,7 +14,7 @@ from router.store.sqlite import schema
 from router.store.sqlite.store import open_store
 from router.store.values import Selector
 from tests.clocks import ManualClock
-from tests.store_values import Maker, a_settlement
+from tests.store_values import GENERATION, Maker, a_settlement
 
 NEXT = "CREATE TABLE extra (n INTEGER);\nINSERT INTO extra VALUES (1);\n"
 
@@ -157,8 +157,10 @@ async def test_a_store_of_schema_two_keeps_its_jobs(path: Path) -> None:
     jobs = {job.state: job for job in await store.reads.jobs(Selector())}
     assert jobs["waiting"].waits_for == ("its paused rule",)
     assert [job.after for job in jobs.values()] == [()] * 4
-    assert await store.hold(frozenset({"r"})) == 1, "the available one; the other waits already"
-    assert await store.hold(frozenset()) == 2
+    assert await store.hold(frozenset({"r"}), generation=GENERATION) == 1, (
+        "the available one; the other waits already"
+    )
+    assert await store.hold(frozenset(), generation=GENERATION) == 2
     await store.recover(
         nodes=await store.reads.lost_nodes("new"), now=6, on_interrupt_dead=frozenset()
     )

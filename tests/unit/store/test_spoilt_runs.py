@@ -8,7 +8,7 @@ from router.model.job import Group, Job, Predecessor, Turn
 from router.store.sqlite.store import SqliteStore
 from router.store.values import Recovered, Retain, Selector
 from tests.clocks import START_MS
-from tests.store_values import FAR, Maker, a_settlement
+from tests.store_values import FAR, GENERATION, Maker, a_settlement
 from tests.unit.store.spoiling import LATER, NOBODY, Teller, spoil
 
 TURN = Turn("paid\x1fx", "x", Group(1, "queue"))
@@ -76,7 +76,7 @@ async def test_today_s_groups_are_applied_to_all_others(
 ) -> None:
     await two_runs(store, make)
     damage(path, column, FIRST)
-    changed = await store.regroup({"paid": Group(2, "queue")}, now=FAR)
+    changed = await store.regroup({"paid": Group(2, "queue")}, now=FAR, generation=GENERATION)
     assert changed == (1 if column == "rule" else 2)
     (leased,) = (await store.lease({"erp": 9}, lease="b/2", now=LATER)).jobs
     assert leased.job.action == "a", "there is room for two"

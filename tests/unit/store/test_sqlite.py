@@ -101,6 +101,19 @@ async def test_a_generation_goes_with_the_last_delivery_that_names_it(
     await store.close()
 
 
+async def test_the_generation_in_force_is_there_though_nothing_names_it(
+    store: SqliteStore, clock: ManualClock, path: Path
+) -> None:
+    for name in ("g1", "g2"):
+        await store.keep_generation(Generation(name, "version: 1", {}, START_MS))
+        await store.publish(name, by="another", at=START_MS)
+    await store.close()
+    store = await open_store(str(path), clock=clock)
+    assert (await store.prune(EVERYTHING, now=START_MS)).generations == 1
+    assert [one.id for one in await store.reads.generations(9)] == ["g2"]
+    await store.close()
+
+
 async def test_replay_with_a_new_generation_keeps_it(
     store: SqliteStore, make: Maker, clock: ManualClock, path: Path
 ) -> None:
