@@ -442,13 +442,11 @@ class Store(DispatchStore, OperatorStore, NodeStore, Protocol):
     The whole, for whoever opens and closes it.
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
-    `remark` is what is worth knowing about this machine's database, if anything. `shared`: other
-    nodes may have the store open at the same time.
+    `remark` is what is worth knowing about this machine's database, if anything.
     """
 
     failure: asyncio.Future[str]
     remark: str | None
-    shared: bool
 
     @property
     def reads(self) -> StoreReads:

@@ -86,8 +86,7 @@ class SqliteStore:
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
     `on_commit` is called after every transaction with its writes and its seconds.
-    `remark` is what is worth knowing about this machine's SQLite, if anything. The lock beside
-    the file sees to it that it is not `shared`.
+    `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
 
     shared = False
