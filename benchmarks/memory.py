@@ -17,7 +17,7 @@ from benchmarks import pushes, seed
 from benchmarks.bench import Bench, WrongFigures, agree, child, generator
 from benchmarks.figures import Row, at_most
 from benchmarks.pace import connect, percentile, read_answer
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterProcess
 

@@ -15,7 +15,7 @@ from benchmarks import pushes
 from benchmarks.bench import Bench, WrongFigures, child, generator
 from benchmarks.figures import Row, at_most
 from benchmarks.pace import percentile
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, free_ports
 

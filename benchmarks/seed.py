@@ -15,9 +15,10 @@ from pathlib import Path
 from benchmarks import backlog
 from router.clock import SystemClock
 from router.model.settings import DAY_MS
+from router.store.common.states import OUTCOME, STATE
 from router.store.sqlite import accepting, location, schema
 from router.store.sqlite.connection import open_writer
-from router.store.sqlite.fragments import OUTCOME, PLACE_BITS, STATE
+from router.store.sqlite.fragments import PLACE_BITS
 from router.store.sqlite.writer_state import Book
 
 MILLION = 1_000_000

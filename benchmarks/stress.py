@@ -20,7 +20,7 @@ from benchmarks.bench import Bench, WrongFigures, child
 from benchmarks.figures import Row, at_most
 from benchmarks.meanwhile import meanwhile
 from benchmarks.rates import SHARES
-from router.store.sqlite.fragments import STATE
+from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import Rig
 
