@@ -1,0 +1,31 @@
+"""A database with the router's tables, and nothing in them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from router.store.postgres import partitions, schema
+from router.store.postgres.address import Address
+from router.store.postgres.database import Database
+from tests.clocks import ManualClock
+from tests.store_values import Maker
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def make() -> Maker:
+    return Maker()
+
+
+@pytest.fixture
+async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
+    db = Database(Address(empty_postgres), clock, 6)
+    await db.open()
+    await db.write.run(schema.migrate)
+    await db.transact(lambda tx: partitions.prepare(tx, clock.ledger()))
+    yield db
+    await db.close()
