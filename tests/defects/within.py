@@ -122,9 +122,9 @@ CHAINS = (
         37,
         "what comes after starts at once",
         Edit(
-            "router/store/sqlite/runs.py",
-            "        (chains.PREDECESSORS if needed else 0)\n",
-            "        0 * (chains.PREDECESSORS if needed else 0)\n",
+            "router/store/common/run_changes.py",
+            "    return paused | chains.PREDECESSORS if needed else paused\n",
+            "    return paused | 0 * chains.PREDECESSORS if needed else paused\n",
         ),
         "conformance/test_runs.py::test_i17_a_chain_runs_in_its_order",
     ),
@@ -153,9 +153,9 @@ CHAINS = (
         40,
         "latest keeps every run that waits",
         Edit(
-            "router/store/sqlite/runs.py",
-            "            self._cancel_rest(self._load(older), chains.SUPERSEDED)\n",
-            "            pass\n",
+            "router/store/common/run_changes.py",
+            "                await self._cancel_rest(await rows.load(older), chains.SUPERSEDED)\n",
+            "                pass\n",
         ),
         "conformance/test_groups.py::test_i23_latest_only_the_newest_waits",
     ),
@@ -163,10 +163,10 @@ CHAINS = (
         41,
         "a halted queue goes on",
         Edit(
-            "router/store/sqlite/runs.py",
-            "            self._set_turn(n, TURN_HALTED if halts else None)\n            if halts:\n"
-            "                return\n",
-            "            self._set_turn(n, None)\n",
+            "router/store/common/run_changes.py",
+            "            await self._rows.set_turn(id_, TURN_HALTED if halts else None)\n"
+            "            if halts:\n                return\n",
+            "            await self._rows.set_turn(id_, None)\n",
         ),
         "conformance/test_groups.py::test_i23_halt_keeps_the_queue_waiting_for_an_operator",
     ),
@@ -175,8 +175,8 @@ CHAINS = (
         "two runs of one key at once",
         Edit(
             "router/store/sqlite/runs.py",
-            "            if row is None or self._held(key) >= row[1]:\n",
-            "            if row is None or self._held(key) > row[1]:\n",
+            "row is None or self._held(key) >= row[1] else",
+            "row is None or self._held(key) > row[1] else",
         ),
         "conformance/test_groups.py::test_i23_queue_a_new_run_waits_while_one_is_busy",
         "conformance/test_groups.py::test_i23_as_many_runs_as_the_limit_allows",

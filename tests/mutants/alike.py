@@ -143,7 +143,7 @@ ALIKE = (
     Alike(
         "store/sqlite/accepting.py",
         "_insert_special",
-        "changes.add(runs.NewRun(jobs, [rows[i] for i in places], jobs[0].turn))",
+        "runs.at_once(changes.add(NewRun(jobs, [rows[i] for i in places], jobs[0].turn)))",
         "0",
         "(-1)",
         "the jobs of one run have one turn",

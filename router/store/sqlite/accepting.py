@@ -7,6 +7,7 @@ import msgspec
 from router.model.delivery import DeliveryEvent
 from router.model.job import Attempt, Job, NewJob
 from router.store.common.columns import decode_events, encode_events, encode_meta, encode_names
+from router.store.common.run_changes import NewRun
 from router.store.common.states import DELIVERY_STATE
 from router.store.sqlite import damage, runs
 from router.store.sqlite.fragments import PLACE_BITS
@@ -77,7 +78,7 @@ def report_damaged(book: Book) -> None:
         at = book.wall(now)
         job, run = damage.dead_job(book, number, at)
         if run is not None:
-            runs.RunChanges(book, now).follow(run)
+            runs.at_once(runs.changes(book, now).follow(run))
         end = Attempt(job.id, job.attempt, at, at, "dead", damage.CORRUPT, {}, job.generation)
         accept_of_dead(book, [(job, end)], now)
 
@@ -156,7 +157,7 @@ def _insert_special(
     book: Book, receipt: Receipt, wanted: Sequence[NewJob], rows: Sequence[Row], now: int
 ) -> Receipt:
     """Insert jobs of which some belong to runs or wait; the runs in order, each a turn or none."""
-    changes = runs.RunChanges(book, now)
+    changes = runs.changes(book, now)
     by_run: dict[str | None, list[int]] = {}
     for place, job in enumerate(wanted):
         by_run.setdefault(job.run, []).append(place)
@@ -165,7 +166,7 @@ def _insert_special(
     runs.insert_waiting(book, [rows[i] for i in alone if wanted[i].state == "waiting"])
     for places in by_run.values():
         jobs = [wanted[i] for i in places]
-        changes.add(runs.NewRun(jobs, [rows[i] for i in places], jobs[0].turn))
+        runs.at_once(changes.add(NewRun(jobs, [rows[i] for i in places], jobs[0].turn)))
     if not changes.cancelled or isinstance(receipt, Duplicate):
         return receipt
     return msgspec.structs.replace(receipt, cancelled=tuple(sorted(changes.cancelled)))

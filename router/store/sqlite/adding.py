@@ -6,6 +6,7 @@ import msgspec
 
 from router.errors import NotFound
 from router.model.job import NewJob, Turn
+from router.store.common.run_changes import NewRun
 from router.store.common.states import TURN_HALTED
 from router.store.sqlite import runs
 from router.store.sqlite.accepting import JOB_ROW
@@ -52,8 +53,8 @@ def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None
     # A replay takes its turn where the run that it replays did.
     turn = unit.jobs[0].turn or runs.stored_turn(book, unit.origin)
     takes_over = None if turn is None else _halted(book, turn, unit, delivery)
-    new = runs.NewRun(unit.jobs, rows, turn, unit.origin, takes_over)
-    runs.RunChanges(book, now).add(new)
+    new = NewRun(unit.jobs, rows, turn, unit.origin, takes_over)
+    runs.at_once(runs.changes(book, now).add(new))
 
 
 def _units(book: Book, jobs: Sequence[NewJob]) -> list[_Unit]:

@@ -11,11 +11,10 @@ from router.model.delivery import Delivery
 from router.model.job import Attempt, Job, Work
 from router.store.common.columns import to_delivery, to_job
 from router.store.common.states import AVAILABLE, DEAD, OUTCOME, RUNNING
-from router.store.sqlite import accepting, damage, reading
+from router.store.sqlite import accepting, damage, reading, runs
 from router.store.sqlite.begin_marks import BeginMark
 from router.store.sqlite.fragments import DUE, JOB_COLUMNS, LISTED, PLACE_BITS, listed
 from router.store.sqlite.paging import jobs_where
-from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import APART_MS, MAX_DEATHS, Died, LeaseBatch, Recovered
 
@@ -318,9 +317,9 @@ def _reclaim(
         [(ended, reason, number) for number, reason in dead.items()],
     )
     book.pages += 2 * len(found)
-    changes = RunChanges(book, now)
+    changes = runs.changes(book, now)
     for run in sorted({row[4] for row in found if row[4] is not None}):
-        changes.follow(run)
+        runs.at_once(changes.follow(run))
     jobs = jobs_where(book.db, f"j.n {LISTED} ORDER BY j.id", [listed(dead)], JOB_COLUMNS)
     ends = [(job, _interrupted(job, ended)) for job in jobs]
     accepting.accept_of_dead(book, ends, now)

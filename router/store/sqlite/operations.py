@@ -1,6 +1,6 @@
 """The operator's verbs and the small writes: cancel, revive, generations, copies, pulse."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -8,9 +8,8 @@ import msgspec
 from router.model.operations import Audit, Change
 from router.store.common.columns import encode_json
 from router.store.common.states import AVAILABLE, CANCELLED
-from router.store.sqlite import audit_log, replaying, selection
+from router.store.sqlite import audit_log, replaying, runs, selection
 from router.store.sqlite.fragments import JOBS_JOINED, LISTED, listed
-from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Generation, RuleCount, Selector
 
@@ -27,14 +26,14 @@ def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) ->
     if selector.replay is not None and after < 0:
         replaying.stop(book, selector.replay, now)
     sets = f"state = {CANCELLED}, ended_at = ?, reason = ?, waits = NULL"
-    follow = RunChanges(book, now).follow_jobs
+    follow = runs.changes(book, now).follow_jobs
     return _change(book, selector, "cancel", (sets, [book.wall(now), reason]), after, follow)
 
 
 def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
     """Make dead jobs available again, but those that nobody can read: one step."""
     sets = "due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL"
-    reopen = RunChanges(book, now).reopen
+    reopen = runs.changes(book, now).reopen
     return _change(book, selector, "revive", (f"state = {AVAILABLE}, {sets}", [now]), after, reopen)
 
 
@@ -44,7 +43,7 @@ def _change(
     verb: Change,
     sets: selection.Condition,
     after: int,
-    see_to_runs: Callable[[str], None],
+    see_to_runs: Callable[[str], Coroutine[Any, Any, None]],
 ) -> Step:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
     which = selection.changeable(selector, verb)
@@ -65,7 +64,7 @@ def _change(
     changed = listed(numbers)
     book.db.execute(f"UPDATE jobs SET {sets[0]} WHERE n {LISTED}", [*sets[1], changed])
     book.pages += len(numbers)
-    see_to_runs(changed)
+    runs.at_once(see_to_runs(changed))
     return len(numbers), numbers[-1] if not whole and len(numbers) == STEP else None
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from router.store.common.states import DEAD
-from router.store.sqlite import audit_log, clock_step
+from router.store.sqlite import audit_log, clock_step, runs
 from router.store.sqlite.fragments import JOBS_OF, listed
-from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Pruned, Retain
 
@@ -150,7 +149,7 @@ def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now
         book.removed_deliveries(now)
     chosen = {"gone": listed(gone)}
     jobs = f"SELECT j.n FROM (SELECT value AS n FROM json_each(:gone)) d JOIN jobs j ON {JOBS_OF}"
-    RunChanges(book, now).forget(jobs, chosen)
+    runs.at_once(runs.changes(book, now).forget(jobs, chosen))
     book.db.execute(f"DELETE FROM attempts WHERE job IN ({jobs})", chosen)
     book.db.execute(f"DELETE FROM jobs WHERE n IN ({jobs})", chosen)
     for table, column in (("copies", "delivery"), ("deliveries", "n")):

@@ -6,10 +6,9 @@ from functools import lru_cache
 from router.model.job import ENDED, Settlement
 from router.store.common.columns import encode_json
 from router.store.common.states import OUTCOME, RUNNING, STATE
-from router.store.sqlite import accepting
+from router.store.sqlite import accepting, runs
 from router.store.sqlite.accepting import Anomaly
 from router.store.sqlite.fragments import PLACE_BITS
-from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book, Row, marks
 from router.store.values import ALREADY, HELD, LOST, Acceptance, Accepted, Settled
 
@@ -77,8 +76,8 @@ def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
     number, _ = _place(book, settlement.job)
     if number is None or not _write(book, [(number, settlement)]):
         return None
-    changes = RunChanges(book, now)
-    changes.follow(run)
+    changes = runs.changes(book, now)
+    runs.at_once(changes.follow(run))
     if not changes.freed and not changes.cancelled:
         return HELD
     return Settled(freed=tuple(sorted(changes.freed)), cancelled=tuple(sorted(changes.cancelled)))

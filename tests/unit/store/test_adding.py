@@ -4,7 +4,8 @@ import pytest
 
 from router.errors import NotFound
 from router.model.job import Group, NewJob, Turn
-from router.store.sqlite import adding, runs
+from router.store.common.run_changes import ON_BUSY
+from router.store.sqlite import adding
 from tests.clocks import START_MS
 from tests.store_values import GENERATION
 from tests.unit.store.ledger import Ledger
@@ -87,7 +88,7 @@ def test_a_replay_of_a_run_is_a_run_with_its_turn(ledger: AddingLedger) -> None:
     ledger.add(delivery, queued)
     assert ledger.state(queued) == 2, "the run that it replays has the turn"
     keys = ledger.db.execute("SELECT key, value, at_once, on_busy, on_dead FROM runs").fetchall()
-    assert keys == [("r\x1fx", "x", 1, runs.ON_BUSY["queue"], 1)] * 2
+    assert keys == [("r\x1fx", "x", 1, ON_BUSY["queue"], 1)] * 2
 
 
 def test_a_replay_of_a_run_without_a_turn_has_none(ledger: AddingLedger) -> None:

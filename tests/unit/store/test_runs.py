@@ -1,8 +1,11 @@
 """Runs cost what they cost: a long queue no more than a short one, a job by itself nothing."""
 
+import asyncio
+
 import pytest
 
 from router.model.job import Group, Turn
+from router.store.sqlite import runs
 from tests.clocks import START_MS
 from tests.unit.store.ledger import Ledger
 
@@ -58,3 +61,18 @@ def test_a_job_by_itself_asks_nothing_about_runs() -> None:
     counted.accept(counted.make.job(run="r", turn=Turn("r\x1fx", "x", Group())))
     counted.end_one()
     assert counted.about_runs
+
+
+def test_a_change_that_waits_for_something_is_not_the_writer_s() -> None:
+    """It is ended, and said so: half a change must not be committed."""
+    ended: list[str] = []
+
+    async def change() -> None:
+        try:
+            await asyncio.sleep(0)
+        finally:
+            ended.append("closed")
+
+    with pytest.raises(AssertionError, match="waits for something"):
+        runs.at_once(change())
+    assert ended == ["closed"]
