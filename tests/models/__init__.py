@@ -1,0 +1,1 @@
+"""Models of what several routers do on one ledger, checked exhaustively by Spin."""
