@@ -9,6 +9,9 @@ import msgspec
 
 from router.model.operations import Cause
 
+CORRUPT = "corrupt"
+"""Why a job is dead that nobody can read; one whose delivery is damaged has it too."""
+
 EXAMPLES = 3
 
 _VARYING = re.compile(

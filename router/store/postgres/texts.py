@@ -9,8 +9,8 @@ T = TypeVar("T", str, str | None)
 
 def escape(text: T) -> T:
     """
-    The text as it is stored. Texts that begin, contain or equal one another still do so; None
-    stays None.
+    The text as it is stored. Texts that begin with or equal one another still do so, and one
+    between two separators is still found; None stays None.
     """
     if text is None or (_NUL not in text and _MARK not in text):
         return text

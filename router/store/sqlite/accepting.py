@@ -7,6 +7,7 @@ import msgspec
 from router.model.delivery import DeliveryEvent
 from router.model.job import Attempt, Job, NewJob
 from router.store.common.columns import decode_events, encode_events, encode_meta, encode_names
+from router.store.common.death_causes import CORRUPT
 from router.store.common.run_changes import NewRun
 from router.store.common.states import DELIVERY_STATE
 from router.store.sqlite import damage, runs
@@ -79,7 +80,7 @@ def report_damaged(book: Book) -> None:
         job, run = damage.dead_job(book, number, at)
         if run is not None:
             runs.at_once(runs.changes(book, now).follow(run))
-        end = Attempt(job.id, job.attempt, at, at, "dead", damage.CORRUPT, {}, job.generation)
+        end = Attempt(job.id, job.attempt, at, at, "dead", CORRUPT, {}, job.generation)
         accept_of_dead(book, [(job, end)], now)
 
 

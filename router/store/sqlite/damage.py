@@ -13,12 +13,10 @@ from router.kinds import NUMBERED
 from router.model.job import Job
 from router.store.common.chains import Member
 from router.store.common.columns import CHECKED, decode_needs
+from router.store.common.death_causes import CORRUPT
 from router.store.common.states import CANCELLED, DEAD, RUNNING, STATES, SUCCEEDED
 from router.store.sqlite.fragments import PLACE_BITS, PLACES
 from router.store.sqlite.writer_state import Book
-
-CORRUPT = "corrupt"
-"""The reason such a job is dead for; one whose delivery is damaged has it too."""
 
 SPOILT = "\ufffd"
 """Stands in a text for what could not be read of it."""

@@ -7,10 +7,10 @@ from itertools import islice
 from router.errors import UsageError
 from router.model.operations import ActionJobs, Change, Planned
 from router.store.common.columns import decode_events, to_attempt
+from router.store.common.selection import PAGE
 from router.store.common.states import STATES
-from router.store.sqlite import selection
 from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED
-from router.store.sqlite.selection import PAGE
+from router.store.sqlite.selection import SqliteSelection
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
 
 _AT = re.compile("([0-9A-Za-z_]{1,40})/([0-9]{1,15})")
@@ -20,7 +20,7 @@ def events(
     db: sqlite3.Connection, selector: Selector, after: str | None = None
 ) -> tuple[ListedEvent, ...]:
     """Events of the selected deliveries."""
-    sql, asked = selection.deliveries(selector)
+    sql, asked = SqliteSelection(selector).deliveries()
     last, index = ("", -1) if after is None else _place(after)
     if last:
         sql, asked = f"d.id <= ? AND {sql}", [last, *asked]
@@ -51,7 +51,7 @@ def attempts(
     db: sqlite3.Connection, selector: Selector, after: str | None = None
 ) -> tuple[ListedAttempt, ...]:
     """Ended attempts of the selected jobs, those of the newest job first."""
-    sql, asked = selection.jobs(selector)
+    sql, asked = SqliteSelection(selector).jobs()
     if after is not None:
         sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
         job, number = _place(after)
@@ -80,8 +80,7 @@ def generations(
 
 def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Planned:
     """What a verb would change: the same jobs that it chooses."""
-    which = [selection.changeable(selector, change), selection.jobs(selector)]
-    sql, asked = selection.all_of(which)
+    sql, asked = SqliteSelection(selector).changed(change)
     if selector.limit is not None:
         sql, asked = f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, selector.limit]
     chosen = (
@@ -110,9 +109,9 @@ def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Plann
 
 def _passed(db: sqlite3.Connection, selector: Selector) -> tuple[int, str | None]:
     """How many dead jobs were made again since, and the newest job that did so."""
-    sql, asked = selection.all_of([selection.made_again(selector), selection.jobs(selector)])
+    sql, asked = SqliteSelection(selector).made_again()
     passed, earlier = db.execute(
-        f"SELECT count(*), max((SELECT max(newer.id) {selection.NEWER})) "
+        f"SELECT count(*), max((SELECT max(newer.id) {SqliteSelection.newer})) "
         f"FROM {JOBS_JOINED} WHERE {sql}",
         asked,
     ).fetchone()

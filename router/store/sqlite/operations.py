@@ -7,9 +7,11 @@ import msgspec
 
 from router.model.operations import Audit, Change
 from router.store.common.columns import encode_json
+from router.store.common.selection import Condition
 from router.store.common.states import AVAILABLE, CANCELLED
-from router.store.sqlite import audit_log, replaying, runs, selection
+from router.store.sqlite import audit_log, replaying, runs
 from router.store.sqlite.fragments import JOBS_JOINED, LISTED, listed
+from router.store.sqlite.selection import SqliteSelection
 from router.store.sqlite.writer_state import Book
 from router.store.values import Generation, RuleCount, Selector
 
@@ -41,13 +43,12 @@ def _change(
     book: Book,
     selector: Selector,
     verb: Change,
-    sets: selection.Condition,
+    sets: Condition,
     after: int,
     see_to_runs: Callable[[str], Coroutine[Any, Any, None]],
 ) -> Step:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
-    which = selection.changeable(selector, verb)
-    sql, asked = selection.all_of([which, selection.jobs(selector)])
+    sql, asked = SqliteSelection(selector).changed(verb)
     whole = selector.limit is not None or bool(selector.ids)
     if whole:
         order, limit = "j.id DESC", -1 if selector.limit is None else selector.limit

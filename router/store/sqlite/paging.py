@@ -7,7 +7,7 @@ from typing import Any
 
 from router.model.job import Job
 from router.store.common.columns import decode_events, to_delivery, to_job
-from router.store.sqlite import selection
+from router.store.common.selection import Condition
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
     JOBS_JOINED,
@@ -17,7 +17,7 @@ from router.store.sqlite.fragments import (
     SHOWN_JOB_COLUMNS,
     listed,
 )
-from router.store.sqlite.selection import Condition
+from router.store.sqlite.selection import SqliteSelection
 from router.store.values import Page, Selector, Stored
 
 ROWS = 200
@@ -38,12 +38,13 @@ def page(
     whole: bool = False,
 ) -> Page:
     """Some of the selected deliveries or jobs, in order."""
+    chosen = SqliteSelection(selector)
     if not jobs:
-        keys, more = _by_id(db, "d", selection.deliveries(selector), newest, after)
+        keys, more = _by_id(db, "d", chosen.deliveries(), newest, after)
     elif newest:
-        keys, more = _by_id(db, "j", selection.jobs(selector, whole=whole), newest, after)
+        keys, more = _by_id(db, "j", chosen.jobs(whole=whole), newest, after)
     else:
-        keys, more = _jobs_by_delivery(db, selection.jobs(selector, whole=whole), after)
+        keys, more = _jobs_by_delivery(db, chosen.jobs(whole=whole), after)
     found: list[Stored] = []
     room = BYTES
     reached: str | None = None

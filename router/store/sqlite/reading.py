@@ -21,8 +21,8 @@ from router.store.common.columns import (
     to_delivery,
 )
 from router.store.common.death_causes import by_cause
+from router.store.common.selection import PAGE, only
 from router.store.common.states import DELIVERY_STATES, OUTCOME, STATES
-from router.store.sqlite import selection
 from router.store.sqlite.damage import is_unreadable, legible
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
@@ -38,13 +38,13 @@ from router.store.sqlite.fragments import (
     state_is,
 )
 from router.store.sqlite.paging import history_of, jobs_where
-from router.store.sqlite.selection import PAGE
+from router.store.sqlite.selection import SqliteSelection, has_id
 from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
 
 
 def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySummary, ...]:
     """Newest first."""
-    sql, asked = selection.deliveries(selector)
+    sql, asked = SqliteSelection(selector).deliveries()
     rows = db.execute(
         "SELECT d.n, d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, length(d.body), "
         "c.count, c.last_seen_at FROM (SELECT d.n FROM deliveries d "
@@ -112,7 +112,7 @@ def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
 
 def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
     """Newest first."""
-    sql, asked = selection.jobs(selector)
+    sql, asked = SqliteSelection(selector).jobs()
     limit = PAGE if selector.limit is None else selector.limit
     return jobs_where(db, f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, limit])
 
@@ -175,7 +175,7 @@ def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
 
 def causes(db: sqlite3.Connection, selector: Selector) -> tuple[Cause, ...]:
     """Dead jobs by cause, the latest first."""
-    sql, asked = selection.jobs(msgspec.structs.replace(selector, state="dead"))
+    sql, asked = SqliteSelection(msgspec.structs.replace(selector, state="dead")).jobs()
     return by_cause(
         db.execute(
             "SELECT j.rule, j.action, j.target, j.reason, j.id, j.ended_at "
@@ -291,17 +291,11 @@ def held_bytes(db: sqlite3.Connection) -> int:
 
 
 def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | None:
-    sql, asked = selection.id_matches("id", prefix, kind)
-    several = f"SELECT n, id FROM {table} WHERE {sql} ORDER BY id LIMIT 2"
-    rows = db.execute(several, asked).fetchall()
-    if len(rows) > 1 and rows[0][1] != prefix:
-        raise AmbiguousId(f"{prefix} fits several; write more of it")
-    if not rows and selection.prefix_range(prefix, kind) is None:
-        least = selection.SHORTEST_PREFIX
-        raise AmbiguousId(
-            f"{prefix!r} is too short: write {least} or more characters after {kind}_"
-        )
-    return int(rows[0][0]) if rows else None
+    sql, asked = has_id("id", prefix, kind)
+    several = f"SELECT id, n FROM {table} WHERE {sql} ORDER BY id LIMIT 2"
+    numbers = dict(db.execute(several, asked).fetchall())
+    id_ = only(list(numbers), prefix, kind)
+    return None if id_ is None else int(numbers[id_])
 
 
 def recall(db: sqlite3.Connection, prefix: str) -> dict[str, Any]:
