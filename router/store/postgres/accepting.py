@@ -1,18 +1,168 @@
 """Making deliveries durable: keys decide what is new, then delivery and jobs follow."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
-from router.errors import RouterError
-from router.store.postgres.database import Database
-from router.store.values import (
-    Acceptance,
-    Accepted,
-    Duplicate,
+import asyncpg
+
+from router.errors import RouterError, StoreUnavailable
+from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
+from router.store.common.columns import decode_events
+from router.store.postgres import partitions
+from router.store.postgres.accepting_at_once import accept_at_once, is_usual
+from router.store.postgres.database import Database, Tx
+from router.store.postgres.delivery_rows import (
+    DELIVERY_TYPES,
+    KEY_TYPES,
+    TAKE_KEYS,
+    NewRows,
+    generations,
+    key_columns,
+    storing,
+)
+from router.store.postgres.job_rows import columns, insert, unnested
+from router.store.postgres.notices import CHANNEL, notice
+from router.store.values import Acceptance, Accepted
+
+UNSTORABLE = (
+    ValueError,
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.ProgramLimitExceededError,
+)
+"""A value is to blame, and the connection is sound."""
+
+_TAKE = f"{TAKE_KEYS} RETURNING key"
+_STORE = storing(1)
+_MOVE_KEYS = (
+    "UPDATE keys SET delivery = n.delivery, until = n.until "
+    f"FROM {unnested(KEY_TYPES, 1, 'n')} WHERE keys.key = n.key"
 )
 
 
 async def accept_all(
     db: Database, group: Sequence[Acceptance], now: int
-) -> Sequence[Accepted | Duplicate | RouterError]:
-    """…"""
-    raise NotImplementedError
+) -> Sequence[Receipt | RouterError]:
+    """
+    Store a group; what became of each, in order. One with a value that the database refuses fails
+    alone.
+
+    Raises:
+        StoreUnavailable: whether it has committed is not known.
+    """
+    try:
+        try:
+            return await _accept(db, group, now)
+        except asyncpg.CheckViolationError:
+            await _add_days(db, group)
+            return await _accept(db, group, now)
+    except UNSTORABLE as error:
+        if len(group) == 1:
+            unavailable = StoreUnavailable(f"this cannot be stored: {error}")
+            unavailable.__cause__ = error
+            return [unavailable]
+    middle = len(group) // 2
+    first = await accept_all(db, group[:middle], now)
+    return [*first, *await accept_all(db, group[middle:], now)]
+
+
+async def _add_days(db: Database, group: Iterable[Acceptance]) -> None:
+    """The ids of some lie in days that nobody has prepared."""
+    ids = [id_ for one in group for id_ in (one.delivery.id, *[job.id for job in one.jobs])]
+
+    async def add(tx: Tx) -> None:
+        for day in sorted({partitions.day_of(id_) for id_ in ids}):
+            await partitions.add(tx, day)
+
+    await db.transact(add)
+
+
+async def _accept(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
+    if not all(map(is_usual, group)):
+        return await db.transact(partial(accept_within, group=group, now=now))
+    receipts = await accept_at_once(db, group, now)
+    left = [place for place, receipt in enumerate(receipts) if receipt is None]
+    if left:
+        work = partial(accept_within, group=[group[place] for place in left], now=now)
+        for place, receipt in zip(left, await db.transact(work), strict=True):
+            receipts[place] = receipt
+    return [receipt for receipt in receipts if receipt is not None]
+
+
+# -- within a transaction ------------------------------------------------------------------------
+
+
+async def accept_within(tx: Tx, group: Sequence[Acceptance], now: int) -> list[Receipt]:
+    """
+    Store any deliveries within an open transaction; what became of each, in order. Locks their
+    keys first.
+    """
+    receipts: dict[str, Receipt] = await _accepted_before(tx, group)
+    new = {one.delivery.id: one for one in reversed(group) if one.delivery.id not in receipts}
+    first = list(reversed(new.values()))
+    receipts |= await _claim(tx, first, now)
+    await _store(tx, first, receipts, now)
+    return [receipts[one.delivery.id] for one in group]
+
+
+async def _accepted_before(tx: Tx, group: Iterable[Acceptance]) -> dict[str, Receipt]:
+    """Receipts of deliveries that are there already."""
+    events = {one.delivery.id: one.events for one in group}
+    found = await tx.all("SELECT id, events FROM deliveries WHERE id = ANY ($1)", list(events))
+    receipts: dict[str, Receipt] = {}
+    for digits, blob in found:
+        id_ = f"dlv_{digits}"
+        new = frozenset([event.index for event in decode_events(blob)])
+        receipts[id_] = Accepted(id_, None if len(new) == len(events[id_]) else new)
+    return receipts
+
+
+async def _claim(tx: Tx, new: Sequence[Acceptance], now: int) -> dict[str, Receipt]:
+    """Claim every key; where one has an owner already, or comes twice, judge one by one."""
+    claims, total = claimed(new)
+    taken: set[bytes] = set()
+    if claims:
+        rows = await tx.all(_TAKE, *key_columns(claims.values()), now)
+        taken = {key for (key,) in rows}
+    if len(taken) == total:
+        return {one.delivery.id: Accepted(one.delivery.id) for one in new}
+    known = await _owners(tx, claims.keys() - taken)
+    if not {one.delivery.id for one in new}.isdisjoint(known.values()):
+        raise _came_meanwhile()
+    kept: dict[bytes, Claim] = {}
+    receipts = {one.delivery.id: judge(one, known, kept) for one in new}
+    await tx.run("DELETE FROM keys WHERE key = ANY ($1)", list(taken - kept.keys()))
+    moved = [claim for key, claim in kept.items() if claim != claims[key]]
+    await tx.run(_MOVE_KEYS, *key_columns(moved))
+    return receipts
+
+
+async def _owners(tx: Tx, keys: Collection[bytes]) -> dict[bytes, str]:
+    found = await tx.all("SELECT key, delivery FROM keys WHERE key = ANY ($1)", list(keys))
+    return {key: f"dlv_{delivery}" for key, delivery in found}
+
+
+async def _store(
+    tx: Tx, new: Iterable[Acceptance], receipts: Mapping[str, Receipt], now: int
+) -> None:
+    """The rows of those that are not known."""
+    numbers = {id_: await tx.generation(id_) for id_ in sorted(generations(new))}
+    rows = NewRows(numbers, tx.db.wall(now))
+    for one in new:
+        if isinstance(receipt := receipts[one.delivery.id], Accepted):
+            rows.add(one, *new_parts(one, receipt.new))
+    await tx.rule_generations(rows.rules)
+    stored = await tx.all(_STORE, *columns(rows.deliveries, len(DELIVERY_TYPES)))
+    if len(stored) < len(rows.deliveries):
+        raise _came_meanwhile()
+    await insert(tx, rows.jobs)
+    if rows.due:
+        await tx.run("SELECT pg_notify($1, $2)", CHANNEL, notice(rows.due))
+
+
+def _came_meanwhile() -> asyncpg.SerializationError:
+    """
+    A delivery of this id has been committed by another transaction, since ours began: beginning
+    anew finds it.
+    """
+    return asyncpg.SerializationError("a delivery was stored by another transaction meanwhile")

@@ -1,6 +1,6 @@
 """The database as the store's verbs see it: transactions, the clock, and generations by number."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -41,6 +41,7 @@ class Database:
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S)
         self.numbers: dict[str, int] = {}  # generations by id, as the database numbers them
         self.ids: dict[int, str] = {}
+        self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
 
     async def open(self) -> None:
         """Make the first connections. Raises StoreRefused, StoreUnavailable."""
@@ -88,6 +89,18 @@ class Database:
         """The same of a question that is one statement: without a transaction around it."""
         return await self.read.run(lambda connection: question(Tx(self, connection)))
 
+    async def number(self, generations: Collection[str]) -> None:
+        """
+        See to it that `numbers` has these generations, as committed. Raises StoreUnavailable.
+        """
+        if new := sorted(set(generations) - self.numbers.keys()):
+
+            async def note(tx: "Tx") -> None:
+                for id_ in new:
+                    await tx.generation(id_)
+
+            await self.transact(note)
+
     def wall(self, at: int) -> int:
         """A ledger time as it is recorded."""
         return at + self.clock.offset
@@ -133,6 +146,17 @@ class Tx:
         number = int(await self.one("SELECT n FROM generations WHERE id = $1", id_))
         self.later.append(lambda: self._remember(id_, number))
         return number
+
+    async def rule_generations(self, pairs: Collection[tuple[str, int]]) -> None:
+        """Jobs of these rules name these generations, by number: they are looked up by that."""
+        if new := sorted(set(pairs) - self.db.ruled):
+            await self.run(
+                "INSERT INTO rule_generations SELECT * FROM unnest($1::text[], $2::integer[]) "
+                "ON CONFLICT DO NOTHING",
+                [rule for rule, _ in new],
+                [number for _, number in new],
+            )
+            self.later.append(lambda: self.db.ruled.update(new))
 
     def _remember(self, id_: str, number: int) -> None:
         self.db.numbers[id_] = number

@@ -1,6 +1,7 @@
 """The days of the big tables: where each row of a day lies, so that a day can go at once."""
 
 from router.store.postgres.database import Tx
+from router.store.postgres.ids import encode_id
 
 DAY_MS = 86_400_000
 AHEAD = 7
@@ -22,6 +23,11 @@ async def prepare(tx: Tx, now: int) -> None:
     today = now // DAY_MS
     for day in range(today - 1, today + AHEAD + 1):
         await add(tx, day)
+
+
+def day_of(id_: str) -> int:
+    """The day that an id lies in."""
+    return int.from_bytes(encode_id(id_)[:6], "big") // DAY_MS
 
 
 async def add(tx: Tx, day: int) -> None:

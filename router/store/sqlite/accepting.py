@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from router.model.delivery import DeliveryEvent
 from router.model.job import Attempt, Job, NewJob
+from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
 from router.store.common.columns import decode_events, encode_events, encode_meta, encode_names
 from router.store.common.death_causes import CORRUPT
 from router.store.common.run_changes import NewRun
@@ -14,23 +14,18 @@ from router.store.sqlite import damage, runs
 from router.store.sqlite.fragments import PLACE_BITS
 from router.store.sqlite.rows import job_row
 from router.store.sqlite.writer_state import ROWS, Book, Row
-from router.store.values import Acceptance, Accepted, Duplicate, narrowed
+from router.store.values import Acceptance, Accepted, Duplicate
 
 
 class Anomaly(Exception):
     """Something in this batch is out of the ordinary: do its items one by one."""
 
 
-Receipt = Accepted | Duplicate
-
 Timed = tuple[Acceptance, int]
 """What is to be stored, and the ledger time at which that was asked for."""
 
 Special = tuple[Sequence[NewJob], Sequence[Row]]
 """A delivery's jobs and their rows, some of which belong to runs or wait for a paused rule."""
-
-_Claim = tuple[bytes, str, int]
-"""A key, the delivery that claims it, and until when."""
 
 JOB_ROW = (
     "jobs (n, id, state, due_at, target, rule, action, kind, event_index, event_id, event, "
@@ -103,11 +98,7 @@ class _NewRows:
     def add(self, acceptance: Acceptance, new: frozenset[int] | None, now: int) -> Special | None:
         """A delivery's rows; jobs that are more than a row are returned instead."""
         book, delivery = self._book, acceptance.delivery
-        events, wanted = acceptance.events, acceptance.jobs
-        if new is not None:
-            left = [narrowed(job, events, new) for job in wanted]
-            wanted = tuple([job for job in left if job is not None])
-            events = tuple([e for e in events if e.index in new])
+        events, wanted = new_parts(acceptance, new)
         number = book.next_delivery
         book.next_delivery = number + 1
         generation = book.generation(delivery.generation)
@@ -189,14 +180,7 @@ def _claim(book: Book, batch: Sequence[Timed]) -> list[Receipt]:
 
     In the usual case all were free and nothing is left to do.
     """
-    claims: dict[bytes, _Claim] = {}
-    total = 0
-    for acceptance, _ in batch:
-        id_, until = acceptance.delivery.id, acceptance.keys_until
-        for event in acceptance.events:
-            for key in event.keys:
-                total += 1
-                claims.setdefault(key, (key, id_, until))
+    claims, total = claimed([one for one, _ in batch])
     if claims:
         now = max([now for _, now in batch])
         taken = book.insert(
@@ -212,15 +196,15 @@ def _claim(book: Book, batch: Sequence[Timed]) -> list[Receipt]:
     return [Accepted(one.delivery.id) for one, _ in batch]
 
 
-def _judge(book: Book, batch: Sequence[Timed], claims: dict[bytes, _Claim]) -> list[Receipt]:
+def _judge(book: Book, batch: Sequence[Timed], claims: dict[bytes, Claim]) -> list[Receipt]:
     """Some key was known or came twice: see who owns each, then go through the batch in order."""
     ours = {one.delivery.id for one, _ in batch}
     if len(ours) < len(batch):
         raise Anomaly
     found = _owners(book, list(claims))
     known = {key: owner for key, owner in found.items() if owner not in ours}
-    kept: dict[bytes, _Claim] = {}
-    receipts = [_receipt(one, known, kept) for one, _ in batch]
+    kept: dict[bytes, Claim] = {}
+    receipts = [judge(one, known, kept) for one, _ in batch]
     dropped = [key for key, owner in found.items() if owner in ours and key not in kept]
     book.db.executemany("DELETE FROM keys WHERE key = ?", [(key,) for key in dropped])
     book.db.executemany(
@@ -228,33 +212,6 @@ def _judge(book: Book, batch: Sequence[Timed], claims: dict[bytes, _Claim]) -> l
         [(id_, until, key) for key, id_, until in kept.values() if kept[key] != claims[key]],
     )
     return receipts
-
-
-def _receipt(acceptance: Acceptance, known: dict[bytes, str], kept: dict[bytes, _Claim]) -> Receipt:
-    """Judge one acceptance; its new events' keys become known to those that follow."""
-    id_, events = acceptance.delivery.id, acceptance.events
-    owners = [_take(event, id_, acceptance.keys_until, known, kept) for event in events]
-    new = frozenset([e.index for e, owner in zip(events, owners, strict=True) if owner is None])
-    if events and not new:
-        return Duplicate(next(owner for owner in owners if owner is not None))
-    return Accepted(id_, None if len(new) == len(events) else new)
-
-
-def _take(
-    event: DeliveryEvent,
-    delivery: str,
-    until: int,
-    known: dict[bytes, str],
-    kept: dict[bytes, _Claim],
-) -> str | None:
-    """The owner of the event's first known key; None: it was new and its keys are now taken."""
-    for key in event.keys:
-        if key in known:
-            return known[key]
-    for key in event.keys:
-        known[key] = delivery
-        kept[key] = (key, delivery, until)
-    return None
 
 
 def _owners(book: Book, keys: Sequence[bytes]) -> dict[bytes, str]:
