@@ -41,8 +41,8 @@ PUBLISHED = (
         "dedupe by looking before inserting",
         Edit(
             "router/store/sqlite/accepting.py",
-            "[_receipt(one, known, kept) for one, _ in batch]",
-            "[_receipt(one, dict(known), kept) for one, _ in batch]",
+            "[judge(one, known, kept) for one, _ in batch]",
+            "[judge(one, dict(known), kept) for one, _ in batch]",
         ),
         "conformance/test_stores.py::test_a_hundred_copies_at_once_make_one_delivery",
         note="one thread writes, so the race is that of copies in one batch: each looks at what "

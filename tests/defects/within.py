@@ -209,7 +209,7 @@ LEDGER = (
         45,
         "of a partly known batch all events get jobs",
         Edit(
-            "router/store/sqlite/accepting.py",
+            "router/store/common/claims.py",
             "    return Accepted(id_, None if len(new) == len(events) else new)\n",
             "    return Accepted(id_)\n",
         ),

@@ -90,9 +90,12 @@ GROUPS = (
                 *_unit("intake/test_intake_dedupe.py", "intake/test_intake.py"),
                 "tests/conformance/test_own_events.py",
             ),
-            "store/sqlite/accepting.py": (
-                *(*_unit("store/test_accepting.py"), *_STORE),
-                *_unit("intake/test_intake_dedupe.py"),
+            **dict.fromkeys(
+                ("store/sqlite/accepting.py", "store/common/claims.py"),
+                (
+                    *(*_unit("store/test_accepting.py"), *_STORE),
+                    *_unit("intake/test_intake_dedupe.py"),
+                ),
             ),
         },
     ),

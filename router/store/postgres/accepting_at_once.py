@@ -42,7 +42,10 @@ def is_usual(one: Acceptance) -> bool:
     """Whether this way is open to it."""
     if len(one.events) > 1 or (one.events and len(one.events[0].keys) > 1):
         return False
-    return not any([job.run is not None or job.state == "waiting" for job in one.jobs])
+    for job in one.jobs:  # noqa: SIM110 - thrice as quick as a generator; asked of every delivery
+        if job.run is not None or job.state == "waiting":
+            return False
+    return True
 
 
 def _key(one: Acceptance) -> bytes | None:

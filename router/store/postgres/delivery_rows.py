@@ -1,6 +1,7 @@
 """New deliveries and their keys as rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from router.model.delivery import DeliveryEvent
@@ -58,7 +59,7 @@ class NewRows:
 
     def __init__(self, numbers: Mapping[str, int], wall: int) -> None:
         self._numbers, self._wall = numbers, wall
-        self.deliveries: list[Sequence[Any]] = []
+        self._deliveries: list[Sequence[Any]] = []
         self.jobs: list[JobRow] = []
         self.rules: set[tuple[str, int]] = set()
         self.due: set[str] = set()
@@ -67,7 +68,7 @@ class NewRows:
         """A delivery with those of its events and jobs that are new."""
         delivery, numbers = one.delivery, self._numbers
         own = numbers[delivery.generation]
-        self.deliveries.append(
+        self._deliveries.append(
             (
                 delivery.id,
                 delivery.endpoint,
@@ -86,6 +87,12 @@ class NewRows:
             self.jobs.append(job_row(job, delivery.id, generation, self._wall))
             if job.state == "available":
                 self.due.add(job.target)
+
+    @property
+    def deliveries(self) -> list[Sequence[Any]]:
+        """In the order in which everybody stores them: two may wait for each other's commit."""
+        self._deliveries.sort(key=itemgetter(0))
+        return self._deliveries
 
 
 def generations(group: Iterable[Acceptance]) -> set[str]:

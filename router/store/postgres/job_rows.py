@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from router.kinds import KINDS
-from router.model.job import NewJob
+from router.model.job import NewJob, Predecessor
 from router.store.common.chains import PAUSED
 from router.store.common.columns import encode_needs
 from router.store.common.states import STATE, WAITING
@@ -37,6 +37,7 @@ JOB_TYPES = {
     "lease": "text",
     "started_at": "bigint",
 }
+_RUN, _STATE = 14, 16
 _JOB = (
     "id, delivery, target, rule, action, kind, event_index, event_id, event, created_at, "
     "generation, covers, replay_of, replay, run, needs"
@@ -47,23 +48,13 @@ _QUEUE = (
 
 
 def job_row(
-    job: NewJob,
-    delivery: str,
-    generation: int,
-    wall: int,
-    *,
-    replay: int | None = None,
-    run: str | None = None,
-    waits: int = 0,
+    job: NewJob, delivery: str, generation: int, wall: int, replay: int | None = None
 ) -> JobRow:
     """
-    A new job's row, for `insert`, made at `wall` time; one that is `running` is committed already
-    leased. `replay` is the number of the one that makes it. `run` is the first job of its run;
-    `waits` what it waits for besides its paused rule.
+    A new job by itself, made at `wall` time, as `insert` takes it; one that is `running` is
+    committed already leased. `replay` is the number of the one that makes it.
     """
     begun = job.state == "running"
-    if job.state == "waiting":
-        waits |= PAUSED
     return (
         job.id,
         delivery,
@@ -79,14 +70,27 @@ def job_row(
         f"{{{','.join(map(str, job.covers))}}}" if job.covers else None,
         job.replay_of,
         replay,
-        run,
-        encode_needs(job.after),
-        WAITING if waits else STATE[job.state],
+        None,
+        None,
+        STATE[job.state],
         job.due_at,
-        waits,
+        PAUSED if job.state == "waiting" else 0,
         1 if begun else 0,
         job.lease if begun else None,
         wall if begun else None,
+    )
+
+
+def linked(row: JobRow, run: str, needs: tuple[Predecessor, ...], waits: int) -> JobRow:
+    """The same of a job that belongs to a run, known by its first job, and waits for all this."""
+    return (
+        *row[:_RUN],
+        run,
+        encode_needs(needs),
+        WAITING if waits else row[_STATE],
+        row[_STATE + 1],
+        waits,
+        *row[_STATE + 3 :],
     )
 
 
