@@ -1,6 +1,8 @@
-"""A wait that ends at a time or at a ring, whichever comes first."""
+"""Waits that end at a time, or by something that happens before."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from router.clock import Clock
 
@@ -46,3 +48,17 @@ class Alarm:
     async def _ring_after(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
         self._event.set()
+
+
+async def none_left(
+    busy: Callable[[], "set[asyncio.Future[Any]]"], clock: Clock, seconds: float
+) -> None:
+    """Wait until nothing is `busy` any more, `seconds` at most."""
+    sleeper = asyncio.get_running_loop().create_task(clock.sleep(seconds))
+    try:
+        while left := busy():
+            await asyncio.wait({*left, sleeper}, return_when=asyncio.FIRST_COMPLETED)
+            if sleeper.done():
+                return
+    finally:
+        sleeper.cancel()

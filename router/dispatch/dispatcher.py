@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from router.clock import Clock
-from router.dispatch.alarm import Alarm
+from router.dispatch.alarm import Alarm, none_left
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
 from router.dispatch.in_hand import InHand
@@ -16,7 +16,7 @@ from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
 from router.dispatch.observed import JobCorrupt, StoreFailed
 from router.dispatch.protocol import Action
-from router.dispatch.runner import Ends, Runner
+from router.dispatch.runner import Runner, RunnerCalls
 from router.dispatch.settlement import Settler
 from router.dispatch.slots import SMALL, Slots
 from router.kinds import ADDRESSED
@@ -39,8 +39,8 @@ class Dispatcher:
     """
     Runs jobs: handed over in memory by intake, or leased from the store when due.
 
-    `boot` is this process's own id: its leases are `<boot>/<number>`. The verbs that are not
-    async must be called on the loop that `run` runs on.
+    `node` is the number that the store gave this process: its leases are `<node>/<number>`. The
+    verbs that are not async must be called on the loop that `run` runs on.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Dispatcher:
         *,
         clock: Clock,
         rng: random.Random,
-        boot: str,
+        node: str,
         observe: Observer = unobserved,
         settings: DispatchSettings | None = None,
     ) -> None:
-        self._store, self._live, self._clock, self._boot = store, live, clock, boot
+        self._store, self._live, self._clock = store, live, clock
         self._observe = observe
         self._settings = settings or DispatchSettings()
         totals = self._settings.totals
@@ -83,7 +83,7 @@ class Dispatcher:
         self._leases = Leases(
             store,
             clock,
-            boot=boot,
+            node=node,
             fresh=self._fairness.named,
             lost=self._lost,
             leased=self._leased,
@@ -95,7 +95,8 @@ class Dispatcher:
             live,
             clock=clock,
             settler=Settler(rng, dry=self._settings.dry, retry_at=self.breakers.retry_at),
-            ends=Ends(
+            calls=RunnerCalls(
+                holds=self._leases.holds,
                 called=self.breakers.ended,
                 landed=self._landed,
                 due=self._due_again,
@@ -118,7 +119,7 @@ class Dispatcher:
         """
         self._runner.settling.flush()  # so that one commit carries both
         in_memory = len(self._reserved) + len(self._handed) + self._runner.settling.unsettled
-        if self._draining or in_memory >= self._settings.hand_over:
+        if not self._may_start() or in_memory >= self._settings.hand_over:
             return None
         breaker = self.breakers.unhealthy.get(target)
         if breaker is not None:
@@ -188,12 +189,19 @@ class Dispatcher:
             StoreUnavailable: nothing is known.
         """
         self.breakers.restore(await self._store.recall(FACT))
-        return await self._store.recover(
-            nodes=await self._store.reads.lost_nodes(self._boot),
+        return await self.recover_nodes()
+
+    async def recover_nodes(self) -> Recovered:
+        """Reclaim what nodes that run no more left running. Raises StoreUnavailable."""
+        recovered = await self._store.recover(
+            nodes=await self._store.reads.lost_nodes(self._leases.node),
             now=self._clock.ledger(),
             on_interrupt_dead=self._live.dead_if_interrupted(),
             died=self._runner.died,
         )
+        if recovered.reclaimed or recovered.dead:
+            await self._look()
+        return recovered
 
     async def run(self) -> None:
         """Lease and start due jobs until `drain`."""
@@ -216,14 +224,26 @@ class Dispatcher:
         """
         self._draining = True
         self._alarm.ring()
-        while self._handed:
-            self._put_back(self._handed.popleft().job)
-        self._in_hand.give_back_all()
+        self._give_back_unbegun()
         await self._quiet(grace_s)
         self._runner.interrupt()
         await self._quiet(LAST_SETTLES_S)
         self._runner.abandon()
         await self._quiet(LAST_SETTLES_S)
+
+    def start_until(self, moment: float) -> None:
+        """Start work until this moment of monotonic time."""
+        self._leases.until = moment
+        self._alarm.ring()
+
+    def hold_back(self) -> None:
+        """Start nothing until `start_until`; what has not begun is available, what runs goes on."""
+        self._leases.until = self._clock.monotonic()
+        self._give_back_unbegun()
+
+    def rejoined(self, node: str) -> None:
+        """It is another node now: what its former number leased, and has not begun, does not."""
+        self._leases.node = node
 
     def ruleset_changed(self) -> None:
         """Other rules are in force: whoever waits in hand and may not any more is available."""
@@ -250,6 +270,17 @@ class Dispatcher:
 
     # -- starting ------------------------------------------------------------------------------
 
+    def _may_start(self) -> bool:
+        return not self._draining and self._leases.are_safe()
+
+    def _may_begin(self, job: Job) -> bool:
+        return not self._draining and self._leases.holds(job)
+
+    def _give_back_unbegun(self) -> None:
+        self._in_hand.give_back_all()
+        while self._handed:
+            self._put_back(self._handed.popleft().job)
+
     def _pump(self) -> None:
         """Start some of what was handed over; the rest in the loop's next turn."""
         handed = self._handed
@@ -260,7 +291,7 @@ class Dispatcher:
 
     def _begin(self, work: Work) -> None:
         """Start a job whose slot is held."""
-        begun = None if self._draining else self._in_hand.begins(work)
+        begun = self._in_hand.begins(work) if self._may_begin(work.job) else None
         if begun is None:
             self._put_back(work.job)
             return
@@ -341,7 +372,7 @@ class Dispatcher:
             if share.kind == kind and begun < share.room and work.job.started_at is not None:
                 used[target] = begun + 1
                 self._begin(work)
-            elif self._draining:
+            elif not self._may_begin(work.job):
                 self._put_back_unheld(work.job)
             elif share.kind == kind:
                 self._in_hand.keep(work)
@@ -394,9 +425,12 @@ class Dispatcher:
                 self._observe(StoreFailed("targets", error))
             await self._clock.sleep(self._settings.sweep_s)
 
-    async def _sweep(self) -> None:
+    async def _look(self) -> None:
         for target, due_at in (await self._store.reads.targets()).items():
             self.wake(target, due_at)
+
+    async def _sweep(self) -> None:
+        await self._look()
         if len(self._lost):
             ends = self._runner.interrupted, self._runner.unbegun, self._runner.own_event
             for job in await self._lost.give_back(*ends):
@@ -407,11 +441,4 @@ class Dispatcher:
 
     async def _quiet(self, seconds: float) -> None:
         """Wait until nothing runs and every result is written, `seconds` at most."""
-        sleeper = asyncio.get_running_loop().create_task(self._clock.sleep(seconds))
-        try:
-            while busy := self._runner.busy() | self._leases.under_way:
-                await asyncio.wait({*busy, sleeper}, return_when=asyncio.FIRST_COMPLETED)
-                if sleeper.done():
-                    return
-        finally:
-            sleeper.cancel()
+        await none_left(lambda: self._runner.busy() | self._leases.under_way, self._clock, seconds)

@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 from router.clock import Clock
 from router.dispatch.lease_plan import Wanted, counted
 from router.dispatch.lost_leases import LostLeases
+from router.model.job import Job
 from router.store.protocol import DispatchStore
 from router.store.values import LeaseBatch
 
@@ -32,7 +33,8 @@ class Asked(NamedTuple):
 
 class Leases:
     """
-    Leases jobs under tokens of its own, `<boot>/<number>`; several may be under way.
+    Leases jobs under tokens of its own, `<node>/<number>`; several may be under way.
+    `until` when (monotonic time) they are sure to be left to the `node`, nothing is leased after.
 
     Each ends by `leased` or by `failed`, on the loop. After one that failed the store is left alone
     for a moment, and what it may have leased all the same is `lost`.
@@ -43,26 +45,35 @@ class Leases:
         store: DispatchStore,
         clock: Clock,
         *,
-        boot: str,
+        node: str,
         fresh: Fresh,
         lost: LostLeases,
         leased: Callable[[Asked, LeaseBatch], None],
         failed: Callable[[Asked, Exception], None],
     ) -> None:
-        self._store, self._clock, self._boot = store, clock, boot
+        self._store, self._clock, self.node = store, clock, node
         self._fresh, self._lost = fresh, lost
         self._on_leased, self._on_failed = leased, failed
         self._numbers = count(1)
         self._pause = self._after = 0.0
+        self.until = math.inf
         self.under_way: set[asyncio.Future[LeaseBatch]] = set()
 
     def token(self) -> str:
         """A lease that nobody has."""
-        return f"{self._boot}/{next(self._numbers)}"
+        return f"{self.node}/{next(self._numbers)}"
+
+    def are_safe(self) -> bool:
+        """Whether nobody takes over yet what the node leases."""
+        return self._clock.monotonic() < self.until
+
+    def holds(self, job: Job) -> bool:
+        """Whether a leased job is one of the node's, and so is left to it."""
+        return self.are_safe() and (job.lease or "").startswith(f"{self.node}/")
 
     def wait_s(self) -> float:
-        """Seconds until the store may be asked again; inf: not before one of them has ended."""
-        if len(self.under_way) >= LEASES:
+        """Seconds until the store may be asked again; inf: something must happen before."""
+        if len(self.under_way) >= LEASES or not self.are_safe():
             return math.inf
         return max(self._after - self._clock.monotonic(), 0.0)
 

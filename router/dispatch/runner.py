@@ -37,14 +37,15 @@ DEATHS_MAX = 100
 _NOTHING: Results = {}
 
 
-class Ends(NamedTuple):
+class RunnerCalls(NamedTuple):
     """
-    What follows from a job's end. `called`: what came of calling its target, None if we broke it
-    off; `landed`: its slot is free (True: the next one has begun in it); `due`: it is due again;
-    `freed`: another one may start, by target and due time; `lost`: its result could not be written
-    within the patience.
+    What the runner asks, and what follows from a job's end. `holds`: whether a job is still this
+    node's. `called`: what came of calling its target, None if we broke it off; `landed`: its slot
+    is free (True: the next one has begun in it); `due`: it is due again; `freed`: another one may
+    start, by target and due time; `lost`: its result could not be written within the patience.
     """
 
+    holds: Callable[[Job], bool]
     called: Callable[[Job, Outcome | Skip | None], object]
     landed: Callable[[Job], bool]
     due: Callable[[Job, int], None]
@@ -62,7 +63,8 @@ class _Begun(NamedTuple):
 
 class Runner:
     """
-    Runs what it is given, at once. Who may run, and when, is decided before.
+    Runs what it is given, at once. Who may run, and when, is decided before; a job for which the
+    store had to be asked once more is run if it is still held.
 
     An action that never waits runs in passing, one that can `begin` without a task, any other in a
     task of its own. However it ends, its end is given to `settling`.
@@ -76,14 +78,14 @@ class Runner:
         *,
         clock: Clock,
         settler: Settler,
-        ends: Ends,
+        calls: RunnerCalls,
         observe: Observer,
         settings: DispatchSettings,
     ) -> None:
         self._store, self._actions, self._live, self._clock = store, actions, live, clock
         self._prompt: dict[ActionKind, RunNow] = _offered(actions, "run_now")
         self._beginning: dict[ActionKind, Begin] = _offered(actions, "begin")
-        self._settler, self._ends, self._observe = settler, ends, observe
+        self._settler, self._calls, self._observe = settler, calls, observe
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
         self._acting: set[asyncio.Task[None]] = set()
@@ -92,7 +94,7 @@ class Runner:
         self._stopping = False
         self._deaths: dict[str, Acceptance] = {}  # own events that the store has written itself
         self.settling = EndQueue(
-            store, clock, observe, settings, written=self._written, lost=ends.lost
+            store, clock, observe, settings, written=self._written, lost=calls.lost
         )
 
     def is_prompt(self, kind: ActionKind) -> bool:
@@ -106,7 +108,7 @@ class Runner:
             self._spawn(self._fly(work))
         elif (prompt := self._prompt.get(job.kind)) is not None:
             outcome = self._outcome_now(prompt, work)
-            self._ends.landed(job)
+            self._calls.landed(job)
             self._settle(job, self._settlement(job, outcome), can_wait=True)
         elif (begin := self._beginning.get(job.kind)) is not None:
             self._begin(begin, work)
@@ -206,8 +208,8 @@ class Runner:
     def _landed(self, job: Job, outcome: Outcome | Skip | None) -> None:
         """It runs no more: its slot is free, its end is to be written."""
         if not KINDS[job.kind].local:
-            self._ends.called(job, outcome)
-        goes_on = self._ends.landed(job)
+            self._calls.called(job, outcome)
+        goes_on = self._calls.landed(job)
         self._settle(job, self._settlement(job, outcome), can_wait=goes_on)
 
     # -- an action in a task ---------------------------------------------------------------------
@@ -233,16 +235,18 @@ class Runner:
         finally:
             self._acting.discard(me)
             if not KINDS[job.kind].local:
-                self._ends.called(job, outcome)
-            goes_on = self._ends.landed(job)
+                self._calls.called(job, outcome)
+            goes_on = self._calls.landed(job)
         self._settle(job, self._settlement(job, outcome), can_wait=goes_on)
 
-    async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip:
+    async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip | None:
         job = work.job
         if call is None:
             results = await self._results(job) if job.after else _NOTHING
             if isinstance(results, RetryOutcome):
                 return results
+            if job.after and not self._calls.holds(job):
+                return None  # the store was silent meanwhile: somebody else may have it
             rendered = self._prepared(work, results)
             if isinstance(rendered, FailOutcome | RetryOutcome | Skip):
                 return rendered
@@ -346,10 +350,10 @@ class Runner:
             shown = replace(settlement, due_at=due_at + self._clock.offset)
         self._observe(AttemptEnded(job, shown, own) if settled else LeaseLost(job))
         if due_at is not None:
-            self._ends.due(job, due_at)
+            self._calls.due(job, due_at)
         new = own.jobs if own is not None and settled else ()
         for target, due in (*settled.freed, *((job.target, job.due_at) for job in new)):
-            self._ends.freed(target, due)
+            self._calls.freed(target, due)
         if settled.cancelled:
             self._observe(JobsCancelled(job, settled.cancelled))
 

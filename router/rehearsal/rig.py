@@ -66,7 +66,7 @@ class Rig:
             dispatch_live(ref, environ, self._died),
             clock=self.clock,
             rng=rng,
-            boot="rehearsal",
+            node="rehearsal",
             observe=self._seen.observe,
             settings=DispatchSettings(sweep_s=SWEEP_S, settle_within_s=0.0),
         )

@@ -137,7 +137,7 @@ class Server:
             dispatch_live(live, self.source.environ, self.own.died),
             clock=clock,
             rng=self.rng,
-            boot=secrets.token_hex(6),
+            node=secrets.token_hex(6),
             observe=self.observe,
             settings=DispatchSettings(dry=self.options.dry),
         )

@@ -165,7 +165,7 @@ class ClockWorld(World):
         )
         actions: dict[ActionKind, Action] = {"http": action, "shell": action, "log": prompt}
         settings = DispatchSettings(totals={"http": 128, "shell": 128, "log": 256, "python": 4})
-        how: dict[str, Any] = {"clock": self.clock, "rng": self.rng, "boot": f"boot{self.boots}"}
+        how: dict[str, Any] = {"clock": self.clock, "rng": self.rng, "node": f"boot{self.boots}"}
         return Dispatcher(view, actions, live, settings=settings, **how)
 
     async def commit(self, dispatcher: Dispatcher, view: View, new: list[NewJob], now: int) -> None:

@@ -180,7 +180,7 @@ class Process:
             live,
             clock=self.world.clock,
             rng=self.world.rng,
-            boot=self.boot,
+            node=self.boot,
             settings=DispatchSettings(hand_over=4),
         )
 

@@ -181,7 +181,7 @@ class Recovery:
             live,
             clock=self.clock,
             rng=random.Random(1),
-            boot="boot",
+            node="boot",
         )
 
     async def deliver(self, dispatcher: Dispatcher) -> None:

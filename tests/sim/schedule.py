@@ -179,7 +179,7 @@ class Failing:
             live,
             clock=self.clock,
             rng=random.Random(1),
-            boot="boot",
+            node="boot",
             settings=self._settings,
         )
 

@@ -144,7 +144,7 @@ class World:
             ),
             clock=self.clock,
             rng=self.rng,
-            boot=f"boot{self.boots}",
+            node=f"boot{self.boots}",
         )
         await _insisting(dispatcher.recover)
         self.intake = Intake(

@@ -94,7 +94,7 @@ class Neighbours:
             live,
             clock=self.clock,
             rng=self.rng,
-            boot="boot",
+            node="boot",
         )
         senders = [(endpoint, target, RATE) for endpoint, target in QUIET.items()]
         senders += [("noisy", "hangs", RATE * NOISE), ("noisy", "t0", RATE * NOISE)]

@@ -268,7 +268,7 @@ class World:
             live,
             clock=self.clock,
             rng=self.rng,
-            boot=f"boot{self.boots}",
+            node=f"boot{self.boots}",
             settings=DispatchSettings(hand_over=4),
         )
 

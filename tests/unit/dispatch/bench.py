@@ -121,7 +121,7 @@ class Bench:
             live,
             clock=self.clock,
             rng=random.Random(1),
-            boot="boot",
+            node="boot",
             observe=self.seen,
             settings=self.settings,
         )

@@ -37,7 +37,7 @@ async def test_an_event_that_cannot_be_made_is_reported_as_a_defect(bench: Bench
         limits=lambda _target, _kind: TargetLimits(1),
         died=refused,
     )
-    given = {"clock": SimClock(), "rng": random.Random(1), "boot": "boot", "observe": bench.seen}
+    given = {"clock": SimClock(), "rng": random.Random(1), "node": "boot", "observe": bench.seen}
     await Dispatcher(ledger, {}, live, **given).recover()  # type: ignore[arg-type]
     job = a_job(state="dead", reason="corrupt")
     attempt = Attempt(job.id, 0, 1, 1, "dead", "corrupt", {}, "g")
