@@ -51,7 +51,8 @@ CREATE TABLE keys (
 );
 CREATE INDEX keys_until ON keys USING brin (until) WITH (pages_per_range = 32, autosummarize = on);
 
--- A job is written once, and once more when it has ended: until then `queue` has what changes.
+-- A job is written once, and once more when it has ended: until then `queue` has what changes. It
+-- lies in the day of its delivery: whoever knows that looks into one partition, not into all.
 CREATE TABLE jobs (
     id uuid NOT NULL,
     kept boolean NOT NULL DEFAULT false,
@@ -78,13 +79,13 @@ CREATE TABLE jobs (
     started_at bigint,
     ended_at bigint,
     reason text,
-    PRIMARY KEY (id, kept)
+    PRIMARY KEY (delivery, id, kept)
 ) PARTITION BY LIST (kept);
-CREATE INDEX jobs_of_delivery ON jobs (delivery);
-CREATE INDEX jobs_dead ON jobs (id) WHERE state = 4;
-CREATE INDEX jobs_replayed ON jobs (replay) WHERE replay IS NOT NULL;
+CREATE INDEX jobs_by_id ON jobs (id);
+CREATE INDEX jobs_dead ON jobs (id) INCLUDE (rule, target) WHERE state = 4;
+CREATE INDEX jobs_replayed ON jobs (replay, id) WHERE replay IS NOT NULL;
 CREATE TABLE jobs_kept PARTITION OF jobs FOR VALUES IN (true);
-CREATE TABLE jobs_days PARTITION OF jobs FOR VALUES IN (false) PARTITION BY RANGE (id);
+CREATE TABLE jobs_days PARTITION OF jobs FOR VALUES IN (false) PARTITION BY RANGE (delivery);
 
 -- Open jobs: small rows, as they change often.
 CREATE TABLE queue (
