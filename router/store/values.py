@@ -264,6 +264,10 @@ class Pruned(msgspec.Struct, frozen=True):
     generations: int
 
 
+AUDIT_LINES = 100_000
+"""The newest lines of the audit that are kept, whatever their age."""
+
+
 class Retain(msgspec.Struct, frozen=True):
     """
     What upkeep may remove: deliveries whose jobs have all ended before these ledger times.

@@ -9,6 +9,7 @@ import asyncpg
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
+from router.model.settings import DAY_MS
 from router.store.postgres.address import Address
 from router.store.postgres.connection import Connection, Lane
 
@@ -39,8 +40,8 @@ class Database:
         self.write = Lane(address, "write", share, WRITE_S)
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S)
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S)
-        self.numbers: dict[str, int] = {}  # generations by id, as the database numbers them
-        self.ids: dict[int, str] = {}
+        self.numbers: dict[str, int] = {}  # generations by id that have been named today
+        self._today = 0
         self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
 
     async def open(self) -> None:
@@ -93,13 +94,22 @@ class Database:
         """
         See to it that `numbers` has these generations, as committed. Raises StoreUnavailable.
         """
-        if new := sorted(set(generations) - self.numbers.keys()):
+        while new := sorted(set(generations) - self.numbers_today().keys()):
 
             async def note(tx: "Tx") -> None:
                 for id_ in new:
                     await tx.generation(id_)
 
             await self.transact(note)
+
+    def numbers_today(self) -> dict[str, int]:
+        """
+        `numbers`, empty when a day begins: once a day it is noted that a generation is still named,
+        and retention goes by that.
+        """
+        if (today := self.clock.ledger() // DAY_MS) != self._today:
+            self.numbers, self._today = {}, today
+        return self.numbers
 
     def wall(self, at: int) -> int:
         """A ledger time as it is recorded."""
@@ -134,18 +144,25 @@ class Tx:
         """Do it; returns how many rows it touched."""
         return touched(await self.connection.execute(numbered(sql), *values))
 
+    async def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """The same statement with the values of each row, in one go."""
+        await self.connection.executemany(sql, rows)
+
     async def generation(self, id_: str) -> int:
-        """The number of a generation, noted in the database when it is new."""
-        if (number := self.db.numbers.get(id_)) is not None:
+        """The number of a generation, for what names it from now on; noted in the database."""
+        known = self.db.numbers_today()
+        if (number := known.get(id_)) is not None:
             return number
-        await self.run(
-            "INSERT INTO generations (id, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+        clock = self.db.clock
+        noted = await self.one(
+            "INSERT INTO generations AS g (id, created_at, named_on) VALUES ($1, $2, $3) "
+            "ON CONFLICT (id) DO UPDATE SET named_on = greatest(g.named_on, $3) RETURNING n",
             id_,
-            self.db.clock.now(),
+            clock.now(),
+            clock.ledger() // DAY_MS,
         )
-        number = int(await self.one("SELECT n FROM generations WHERE id = $1", id_))
-        self.later.append(lambda: self._remember(id_, number))
-        return number
+        self.later.append(lambda: known.update({id_: noted}))
+        return int(noted)
 
     async def rule_generations(self, pairs: Collection[tuple[str, int]]) -> None:
         """Jobs of these rules name these generations, by number: they are looked up by that."""
@@ -157,10 +174,6 @@ class Tx:
                 [number for _, number in new],
             )
             self.later.append(lambda: self.db.ruled.update(new))
-
-    def _remember(self, id_: str, number: int) -> None:
-        self.db.numbers[id_] = number
-        self.db.ids[number] = id_
 
 
 def touched(status: str) -> int:

@@ -3,7 +3,15 @@
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from router.store.postgres import audit_log, lists, nodes, paging, reading, replaying
+from router.store.postgres import (
+    audit_log,
+    lists,
+    nodes,
+    paging,
+    publishing,
+    reading,
+    replaying,
+)
 from router.store.postgres.commit_order import following
 from router.store.postgres.database import Database, Tx
 
@@ -66,6 +74,7 @@ class PostgresReader:
     generation = _question(reading.generation)
     latest_generation_with = _quick(reading.generations_with)
     generations = _quick(lists.generations)
+    published = _quick(publishing.published)
     recall = _quick(reading.recall)
     targets = _quick(reading.targets)
     target_counts = _quick(reading.target_counts)

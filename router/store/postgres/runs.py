@@ -6,6 +6,6 @@ from router.model.job import Group
 from router.store.postgres.database import Tx
 
 
-async def regroup(tx: Tx, groups: Mapping[str, Group | None], now: int) -> int:
+async def regroup(tx: Tx, groups: Mapping[str, Group | None], *, generation: str, now: int) -> int:
     """…"""
     raise NotImplementedError

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.model.job import Group, Job, Settlement
+from router.model.job import Job, Settlement
 from router.model.operations import Audit
 from router.store.postgres import (
     accepting,
@@ -20,6 +20,7 @@ from router.store.postgres import (
     operations,
     partitions,
     pruning,
+    publishing,
     recovering,
     replaying,
     runs,
@@ -155,6 +156,7 @@ class PostgresStore:
     begin_replay = _verb(replaying.begin)
     replay_step = _verb(replaying.step)
     keep_generation = _verb(operations.keep_generation)
+    publish = _verb(publishing.publish)
     count_rules = _verb(operations.count_rules)
     remember = _verb(operations.remember)
     note = _verb(audit_log.note)
@@ -177,15 +179,21 @@ class PostgresStore:
         return await self._in_steps(partial(operations.revive, selector=selector, now=now), audit)
 
     async def hold(
-        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+        self,
+        paused: frozenset[str],
+        targets: frozenset[str] = frozenset(),
+        *,
+        generation: str,
+        now: int = 0,
     ) -> int:
         changed = 0
-        while step := await self._db.transact(lambda tx: holding.hold(tx, paused, targets, now)):
+        while step := await self._db.transact(
+            lambda tx: holding.hold(tx, paused, targets, generation, now)
+        ):
             changed += step
         return changed
 
-    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
-        return await self._db.transact(lambda tx: runs.regroup(tx, groups, now))
+    regroup = _verb(runs.regroup)
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()

@@ -7,9 +7,7 @@ import msgspec
 from router.model.operations import Audit
 from router.store.sqlite.clock_step import ages
 from router.store.sqlite.writer_state import Book
-
-LINES = 100_000
-"""The newest lines that are kept, whatever their age."""
+from router.store.values import AUDIT_LINES
 
 
 def note(book: Book, audit: Audit | None, more: int = 0) -> None:
@@ -48,7 +46,7 @@ def prune(book: Book, before: int, now: int) -> None:
     book.db.execute(
         f"DELETE FROM audit WHERE {ages(book.db, 'at', now)} < ? "
         "OR n <= (SELECT max(n) FROM audit) - ?",
-        (before, LINES),
+        (before, AUDIT_LINES),
     )
     book.db.execute(
         f"DELETE FROM replays WHERE state > 0 AND {ages(book.db, 'created_at', now)} < ? "

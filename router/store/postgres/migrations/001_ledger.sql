@@ -13,7 +13,8 @@ CREATE TABLE generations (
     id text COLLATE "C" NOT NULL UNIQUE,
     text text,                          -- NULL: named by a delivery, never kept
     context bytea,                      -- JSON
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    named_on integer NOT NULL           -- the last day (since 1970) on which it was asked for, to be named
 );
 
 -- What is `kept` has outlived its day: retention drops the others a day at a time.
@@ -162,7 +163,7 @@ CREATE TABLE rule_generations (
 
 -- The rules in force: the newest row.
 CREATE TABLE published (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    seq bigint PRIMARY KEY,
     generation text COLLATE "C" NOT NULL,
     by text NOT NULL,
     at bigint NOT NULL

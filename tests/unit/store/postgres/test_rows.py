@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.kinds import KINDS
 from router.model.job import Job, Predecessor
 from router.store.common.columns import MARK, encode_needs
 from router.store.postgres.database import Database, Tx
@@ -13,6 +12,7 @@ from router.store.postgres.rows import to_job
 from router.store.postgres.texts import escape, unescape
 from tests.clocks import START_MS
 from tests.store_values import GENERATION, Maker
+from tests.unit.store.postgres.ledger import add_delivery, add_job
 
 odd_texts = st.text("a\x00\ue00001", max_size=4)
 
@@ -37,36 +37,6 @@ def test_a_name_between_two_marks_is_found_as_before(names: list[str], name: str
 def test_what_is_not_there_stays_so() -> None:
     assert escape(None) is None
     assert unescape(None) is None
-
-
-async def add_delivery(tx: Tx, id_: str) -> None:
-    await tx.run(
-        "INSERT INTO deliveries (id, endpoint, state, received_at, generation, names, events, meta,"
-        " body) VALUES ($1, 'shop', 0, $2, $3, '', '', '', '')",
-        id_,
-        START_MS,
-        await tx.generation(GENERATION),
-    )
-
-
-async def add_job(tx: Tx, delivery: str, id_: str, **given: object) -> None:
-    values = {
-        "id": id_,
-        "delivery": delivery,
-        "target": "erp",
-        "rule": "paid",
-        "action": "erp",
-        "kind": KINDS["http"].number,
-        "event_index": 0,
-        "event_id": "evt_" + "0" * 26,
-        "event": "orders/paid",
-        "created_at": START_MS,
-        "generation": await tx.generation(GENERATION),
-        **given,
-    }
-    marks = ", ".join("?" for _ in values)
-    sql = f"INSERT INTO jobs ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - its own names
-    await tx.run(sql, *values.values())
 
 
 async def read(tx: Tx, id_: str) -> Job:
