@@ -17,7 +17,7 @@ import msgspec
 from router.dispatch.health import Health
 from router.dispatch.retry_budget import LEAST, RetryBudget, bearable
 from router.model.settings import TargetLimits
-from router.model.target import BY_ROUTER, TargetChange, TargetMemory, TargetState
+from router.model.target import BY_ROUTER, Pause, TargetChange, TargetMemory, TargetState
 
 RATIO, ATTEMPTS = 0.7, 10
 """So many of at least so many attempts in the window failed: it is failing."""
@@ -40,7 +40,13 @@ _DRIFT = 0.1
 class Breaker:
     """A target's state, and what it is judged by."""
 
-    def __init__(self, target: str, now: int, memory: TargetMemory | None = None) -> None:
+    def __init__(
+        self,
+        target: str,
+        now: int,
+        memory: TargetMemory | None = None,
+        pause: Pause | None = None,
+    ) -> None:
         kept = memory or TargetMemory()
         self.target = target
         self.health = Health(now)
@@ -48,6 +54,10 @@ class Breaker:
         self.retries = RetryBudget()
         self.state: TargetState = kept.state
         self.since, self.reason, self.by = kept.since, kept.reason, kept.by
+        if pause is not None:
+            self.state, self.since = "paused", pause.at
+            self.reason, self.by = pause.reason, pause.by
+        self.pause_kept = pause is not None
         self.next_probe, self.openings = kept.next_probe, kept.openings
         self.probing = False
         self.probe: str | None = None
@@ -187,6 +197,7 @@ class Breaker:
 
     def _turn(self, state: TargetState, now: int, reason: str, by: str = BY_ROUTER) -> TargetChange:
         change = TargetChange(self.target, self.state, state, now, reason, by)
+        self.pause_kept = False
         self.state, self.since, self.reason, self.by = state, now, reason, by
         self.probe, self.probing, self.health.learns = None, False, self.healthy
         return change
@@ -205,7 +216,13 @@ class Breaker:
     # -- over a restart --------------------------------------------------------------------------
 
     def memory(self) -> TargetMemory:
-        """What must outlive a restart; a probe starts again then, at once."""
+        """
+        What must outlive a restart; a probe starts again then, at once. That it is paused the store
+        knows otherwise; whoever ends that, it is called gently then.
+        """
+        if self.state == "paused":
+            usual = self.health.usual
+            return TargetMemory("recovering", reason="resumed", openings=self.openings, usual=usual)
         ordinary = self.healthy and not self.openings
         return TargetMemory(
             state="failing" if self.probing else self.state,

@@ -1,7 +1,9 @@
 """All circuit breakers: which targets are not healthy, and what is remembered of them."""
 
+import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,14 +15,24 @@ from router.kinds import ADDRESSED, KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Job, Outcome, RetryOutcome, Skip
 from router.model.observed import unobserved
 from router.model.settings import TargetLimits
-from router.model.target import FACT, TargetChange, TargetMemory, TargetNow
+from router.model.target import (
+    BY_ROUTER,
+    FACT,
+    PAUSED,
+    TargetChange,
+    TargetMemory,
+    TargetNow,
+    paused_targets,
+)
+from router.store.protocol import FactReads, TargetStore
 
 
 class Breakers:
     """
     A breaker for each target that has been called; `unhealthy` are those of targets that are not
     healthy, so that the others cost one look into a small dict. `changed` is called with each
-    change of a state.
+    change of a state. `turn` is held by whoever changes what the store knows of pauses, or learns
+    it: between the two a breaker differs from the store.
     """
 
     def __init__(
@@ -33,6 +45,7 @@ class Breakers:
         self._limits, self._clock, self._rng, self._changed = limits, clock, rng, changed
         self._all: dict[str, Breaker] = {}
         self.unhealthy: dict[str, Breaker] = {}
+        self.turn = asyncio.Lock()
 
     def limits(self, target: str, kind: ActionKind) -> TargetLimits:
         """A target's limits, narrowed by its breaker."""
@@ -119,33 +132,54 @@ class Breakers:
             self._changed(change)
         return change
 
-    # -- over a restart --------------------------------------------------------------------------
+    # -- what the store knows --------------------------------------------------------------------
 
-    def restore(self, facts: Mapping[str, Any]) -> None:
-        """What was remembered, before anything starts; what a disk has damaged of it is not."""
-        for name, value in facts.items():
-            target = name.removeprefix(FACT)
-            try:
-                memory = TargetMemory.read(value)
-            except msgspec.ValidationError:
-                continue  # it is called, and judged anew
-            breaker = self._all[target] = Breaker(target, self._clock.ledger(), memory)
+    async def restore(self, store: FactReads) -> None:
+        """
+        What was remembered, before anything starts; what a disk has damaged of it is not. Raises
+        StoreUnavailable.
+        """
+        now, memories = self._clock.ledger(), dict[str, TargetMemory]()
+        for name, value in (await store.recall(FACT)).items():
+            with suppress(msgspec.ValidationError):  # it is called, and judged anew
+                memories[name.removeprefix(FACT)] = TargetMemory.read(value)
+        pauses = paused_targets(await store.recall(PAUSED))
+        for target in {**memories, **pauses}:
+            breaker = Breaker(target, now, memories.get(target), pauses.get(target))
+            self._all[target] = breaker
             self._note(breaker, None)
 
-    async def save(self, remember: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+    async def save(self, store: TargetStore) -> None:
         """Have what is new written down; if that fails it stays new."""
-        now = self._clock.ledger()
-        found = ((name, breaker.unkept(now)) for name, breaker in self._all.items())
-        memories = {name: memory for name, memory in found if memory is not None}
-        if memories:
-            await remember(facts(memories))
-            self.kept(memories)
+        async with self.turn:
+            for target in [name for name in self.paused() if not self.of(name).pause_kept]:
+                await self.keep_pause(store, target)
+            now = self._clock.ledger()
+            found = ((name, breaker.unkept(now)) for name, breaker in self._all.items())
+            memories = {name: memory for name, memory in found if memory is not None}
+            if memories:
+                await store.remember(facts(memories))
+            for name, memory in memories.items():
+                self.of(name).keep(memory, now)
 
-    def kept(self, memories: Mapping[str, TargetMemory]) -> None:
-        """These have been written down."""
-        now = self._clock.ledger()
-        for name, memory in memories.items():
-            self.of(name).keep(memory, now)
+    async def keep_pause(self, store: TargetStore, target: str) -> int:
+        """Have it written down that a target is paused; returns how many of its jobs wait then."""
+        one = self.of(target)
+        held = await store.pause_target(target, reason=one.reason, by=one.by, at=one.since)
+        one.pause_kept = True
+        return held
+
+    async def agree(self, store: FactReads) -> None:
+        """Pause and resume what other nodes have paused and resumed. Raises StoreUnavailable."""
+        async with self.turn:
+            pauses = paused_targets(await store.recall(PAUSED))
+            for target, pause in pauses.items():
+                breaker = self.of(target)
+                self._note(breaker, breaker.pause(pause.at, pause.reason, pause.by))
+                breaker.pause_kept = True
+            for target in self.paused() - pauses.keys():
+                if self.of(target).pause_kept:
+                    self.resume(target, "resumed elsewhere", BY_ROUTER)
 
 
 def facts(memories: Mapping[str, TargetMemory]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from router.dispatch.slots import SMALL, Slots
 from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job, Work
 from router.model.observed import Observer, unobserved
-from router.model.target import FACT, TargetChange, TargetNow
+from router.model.target import TargetChange, TargetNow
 from router.store.protocol import DispatchStore
 from router.store.values import LeaseBatch, Recovered
 
@@ -188,7 +188,7 @@ class Dispatcher:
         Raises:
             StoreUnavailable: nothing is known.
         """
-        self.breakers.restore(await self._store.recall(FACT))
+        await self.breakers.restore(self._store)
         return await self.recover_nodes()
 
     async def recover_nodes(self) -> Recovered:
@@ -437,7 +437,7 @@ class Dispatcher:
                 self.wake(job.target, self._clock.ledger(), job.kind)
         self._in_hand.unpark_all()
         self._slots.forget_full_buckets()
-        await self.breakers.save(self._store.remember)
+        await self.breakers.save(self._store)
 
     async def _quiet(self, seconds: float) -> None:
         """Wait until nothing runs and every result is written, `seconds` at most."""

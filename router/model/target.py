@@ -1,5 +1,7 @@
 """The state of a target: what dispatch knows of it beside its limits."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -21,7 +23,9 @@ BY_ROUTER = "router"
 """Who paused a target that failed for too long."""
 
 FACT = "target/"
-"""Facts about targets are kept under names that begin so."""
+"""What must outlive a restart is kept under names that begin so: see TargetMemory."""
+PAUSED = "paused/"
+"""Each paused target has a fact under a name that begins so: see Pause."""
 
 
 class TargetChange(Observed, frozen=True):
@@ -38,9 +42,29 @@ class TargetChange(Observed, frozen=True):
     by: str = BY_ROUTER
 
 
+class Pause(msgspec.Struct, frozen=True):
+    """Why a target is paused, by whom, and since when (ledger time)."""
+
+    reason: str = ""
+    by: str = BY_ROUTER
+    at: int = 0
+
+    @classmethod
+    def read(cls, stored: Any) -> "Pause":
+        """What was stored; of one that a disk has spoilt only that it is there."""
+        with suppress(msgspec.ValidationError):
+            return msgspec.convert(stored, cls)
+        return cls()
+
+
+def paused_targets(facts: Mapping[str, Any]) -> dict[str, Pause]:
+    """The paused targets, as the facts of their names tell."""
+    return {name.removeprefix(PAUSED): Pause.read(value) for name, value in facts.items()}
+
+
 class TargetMemory(msgspec.Struct, omit_defaults=True):
     """
-    What must outlive a restart. Times are ledger time.
+    What must outlive a restart. Times are ledger time. That it is paused is a fact of its own.
 
     `openings` counts those since it last kept up, `failing_since` is its first failure after its
     last answer, `usual` its calls a second in good days.

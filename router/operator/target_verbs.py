@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from router.clock import Clock
-from router.dispatch.breakers import Breakers, facts
+from router.dispatch.breakers import Breakers
 from router.errors import UsageError
 from router.operator.answers import TargetChanged
 from router.operator.audit import AuditTrail
@@ -44,40 +44,33 @@ class TargetVerbs:
 
     async def pause(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """Its jobs wait, and that is remembered. Raises UsageError: there is no such target."""
-        target = await self._checked(request)
-        change = self._breakers.pause(target, request.reason or "paused by hand", by.who)
-        await self._keep(target)
-        held = await self._hold(self._breakers.paused())
+        target, breakers = await self._checked(request), self._breakers
+        async with breakers.turn:
+            change = breakers.pause(target, request.reason or "paused by hand", by.who)
+            held = await breakers.keep_pause(self._store, target)
+        await breakers.save(self._store)
         if change is not None:
             await self.audit.note(by, "pause_target", msgspec.to_builtins(request), held)
         return TargetChanged(target, "paused", change is not None, held)
 
     async def resume(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """It is called again, gently at first. Raises UsageError: there is no such target."""
-        target = await self._checked(request)
-        # Its jobs first: the breaker takes an empty queue for the end of the recovery.
-        freed = await self._hold(self._breakers.paused() - {target})
-        change = self._breakers.resume(target, request.reason or "resumed by hand", by.who)
-        await self._keep(target)
+        target, breakers = await self._checked(request), self._breakers
+        async with breakers.turn:
+            # Its jobs first: the breaker takes an empty queue for the end of the recovery.
+            freed = await self._store.resume_target(target, now=self._clock.ledger())
+            change = breakers.resume(target, request.reason or "resumed by hand", by.who)
+        await breakers.save(self._store)
         if change is not None:
             await self.audit.note(by, "resume_target", msgspec.to_builtins(request), freed)
         self._wake(target, self._clock.ledger())
-        return TargetChanged(target, self._breakers.of(target).state, change is not None, freed)
-
-    async def _hold(self, paused: frozenset[str]) -> int:
-        live, now = self._live.current, self._clock.ledger()
-        generation = live.ruleset.generation
-        return await self._store.hold(live.paused, paused, generation=generation, now=now)
-
-    async def _keep(self, target: str) -> None:
-        memory = {target: self._breakers.of(target).memory()}
-        await self._store.remember(facts(memory))
-        self._breakers.kept(memory)
+        return TargetChanged(target, breakers.of(target).state, change is not None, freed)
 
     async def _checked(self, request: TargetRequest) -> str:
-        """The target. Raises UsageError: there is none, or the reason is too long."""
+        """The target, as it is now. Raises UsageError: there is none; the reason is too long."""
         if len(request.reason) > REASON_MAX:
             raise UsageError(f"a reason has at most {REASON_MAX} characters")
+        await self._breakers.agree(self._store)
         known = {
             *known_targets(self._live.current),
             *(one.target for one in self._breakers.known()),

@@ -107,9 +107,9 @@ class Upkeep:
         Make jobs of paused rules and targets wait, also those whose attempt failed since; free the
         rest.
         """
-        live, targets = self._live.current, self._dispatch.breakers.paused()
-        generation, now = live.ruleset.generation, self._clock.ledger()
-        if await self._store.hold(live.paused, targets, generation=generation, now=now):
+        await self._dispatch.breakers.agree(self._store)
+        live, now = self._live.current, self._clock.ledger()
+        if await self._store.hold(live.paused, generation=live.ruleset.generation, now=now):
             await self._wake()
 
     async def _wake(self) -> None:

@@ -61,6 +61,23 @@ class FactStore(FactReads, Protocol):
         """
 
 
+class TargetStore(FactStore, Protocol):
+    """Facts, and which targets are paused: each has one, under a name that begins `paused/`."""
+
+    async def pause_target(self, target: str, *, reason: str, by: str, at: int) -> int:
+        """
+        Make the open jobs of a target wait, and keep since when (ledger time), why and by whom: a
+        Pause. Returns how many wait now that did not. Of one that is paused that is all that
+        changes. Running jobs go on.
+        """
+
+    async def resume_target(self, target: str, *, now: int) -> int:
+        """
+        A target is paused no more: release its jobs that wait for nothing else, due at `now` at the
+        earliest; returns how many changed.
+        """
+
+
 class DispatchReads(FactReads, Protocol):
     """What dispatch asks."""
 
@@ -261,7 +278,7 @@ class NodeStore(Protocol):
         """
 
 
-class DispatchStore(FactStore, Protocol):
+class DispatchStore(TargetStore, Protocol):
     """What dispatch needs: leases and settlements."""
 
     @property
@@ -334,7 +351,7 @@ class DispatchStore(FactStore, Protocol):
         """
 
 
-class OperatorStore(IntakeStore, FactStore, Protocol):
+class OperatorStore(IntakeStore, TargetStore, Protocol):
     """The operator's verbs, and the upkeep that goes by itself."""
 
     @property
@@ -377,18 +394,11 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         then the group goes on.
         """
 
-    async def hold(
-        self,
-        paused: frozenset[str],
-        targets: frozenset[str] = frozenset(),
-        *,
-        generation: str,
-        now: int = 0,
-    ) -> int:
+    async def hold(self, paused: frozenset[str], *, generation: str, now: int = 0) -> int:
         """
-        Make the open jobs of these rules and targets wait, and release those of all others that
-        wait for nothing else; returns how many changed. Running ones go on. What is released is
-        due at `now` at the earliest.
+        Make the open jobs of these rules, and of the paused targets, wait, and release those of all
+        others that wait for nothing else; returns how many changed. Running ones go on. What is
+        released is due at `now` at the earliest.
 
         Nothing changes unless `generation`, whose rules these are, is in force for all nodes, or
         nothing has been published yet.

@@ -12,7 +12,6 @@ from router.clock import Clock, SystemClock
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.rules_port import target_limits
 from router.model.ids import Ids
-from router.model.target import FACT
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
@@ -87,7 +86,7 @@ async def _written() -> None:
 async def _breakers(live: LiveRef, clock: Clock, store: FactReads) -> Breakers:
     """The circuit breakers as the last server left them."""
     breakers = Breakers(target_limits(live), clock, _rng())
-    breakers.restore(await store.recall(FACT))
+    await breakers.restore(store)
     return breakers
 
 

@@ -31,27 +31,41 @@ class ModelForAll(ModelLists):
     def _holds(self, generation: str) -> bool:
         return not self._published or self._published[-1].generation == generation
 
-    async def hold(
-        self,
-        paused: frozenset[str],
-        targets: frozenset[str] = frozenset(),
-        *,
-        generation: str,
-        now: int = 0,
-    ) -> int:
-        changed = 0
-        for what, names in (("paused", paused), ("target", targets)):
-            for job in list(self._jobs.values()) if self._holds(generation) else ():
-                name = job.rule if what == "paused" else job.target
-                held = what in self.runs.waits.get(job.id, ())
-                if job.state in (*DUE, "waiting") and name in names and not held:
-                    self.runs.hold(job.id, what)
-                    changed += 1
-                elif held and name not in names:
-                    self._change(job, due_at=max(job.due_at, now))
-                    self.runs.free(job.id, what, None)
-                    changed += 1
-        return changed
+    async def hold(self, paused: frozenset[str], *, generation: str, now: int = 0) -> int:
+        if not self._holds(generation):
+            return 0
+        jobs = list(self._jobs.values())
+        changed = [self._see_to(job, "paused", job.rule in paused, now) for job in jobs]
+        return sum(changed) + self._see_to_targets({job.target for job in jobs}, now)
+
+    async def pause_target(self, target: str, *, reason: str, by: str, at: int) -> int:
+        pause = {"reason": reason, "by": by, "at": at}
+        self._facts = {f"paused/{target}": pause, **self._facts}
+        return self._see_to_targets({target}, at)
+
+    async def resume_target(self, target: str, *, now: int) -> int:
+        self._facts.pop(f"paused/{target}", None)
+        return self._see_to_targets({target}, now)
+
+    def _see_to_targets(self, targets: set[str], now: int) -> int:
+        return sum(
+            self._see_to(job, "target", f"paused/{job.target}" in self._facts, now)
+            for job in list(self._jobs.values())
+            if job.target in targets
+        )
+
+    def _see_to(self, job: Job, what: str, must_wait: bool, now: int) -> bool:
+        """Whether that is a change."""
+        job = self._jobs[job.id]
+        waits = what in self.runs.waits.get(job.id, ())
+        if job.state not in (*DUE, "waiting") or waits == must_wait:
+            return False
+        if must_wait:
+            self.runs.hold(job.id, what)
+        else:
+            self._change(job, due_at=max(job.due_at, now))
+            self.runs.free(job.id, what, None)
+        return True
 
     def _change(self, job: Job, **values: Any) -> Job:
         self._jobs[job.id] = msgspec.structs.replace(job, **values)

@@ -398,23 +398,6 @@ async def test_jobs_of_paused_rules_wait_until_they_are_live_again(
     assert await store.hold(frozenset({"q"}), generation=GENERATION) == 0
 
 
-async def test_jobs_of_paused_targets_wait_and_are_due_anew_when_it_goes_on(
-    store: Store, make: Maker
-) -> None:
-    jobs = [make.job(target="erp"), make.job(target="crm"), make.job(target="erp", rule="p")]
-    await store.accept(make.acceptance(jobs=jobs))
-    assert await store.hold(frozenset({"p"}), frozenset({"erp"}), generation=GENERATION) == 3
-    waits = sorted(job.waits_for for job in await store.reads.jobs(ALL))
-    assert waits == [(), ("its paused rule", "its paused target"), ("its paused target",)]
-    assert set(await store.reads.targets()) == {"crm"}
-    assert await store.hold(frozenset({"p"}), frozenset({"erp"}), generation=GENERATION) == 0
-    assert await store.hold(frozenset({"p"}), now=FAR, generation=GENERATION) == 2
-    found = {job.target + job.rule: job for job in await store.reads.jobs(ALL)}
-    assert found["erpp"].waits_for == ("its paused rule",)
-    assert (found["erppaid"].state, found["erppaid"].due_at) == ("available", FAR)
-    assert found["crmpaid"].due_at < FAR
-
-
 async def test_jobs_are_counted_by_target(store: Store, make: Maker) -> None:
     jobs = [make.job(target="erp"), make.job(target="erp"), make.job(target="crm", rule="p")]
     await store.accept(make.acceptance(jobs=jobs))

@@ -110,6 +110,14 @@ class Histories(RuleBasedStateMachine):
     def hold(self, paused: frozenset[str], generation: str) -> None:
         self.both("hold", paused, generation=generation)
 
+    @rule(where=st.sampled_from(TARGETS))
+    def pause_target(self, where: str) -> None:
+        self.both("pause_target", where, reason="", by="ann", at=self.clock.ledger())
+
+    @rule(where=st.sampled_from(TARGETS))
+    def resume_target(self, where: str) -> None:
+        self.both("resume_target", where, now=self.clock.ledger())
+
     @rule(
         generation=st.sampled_from(GENERATIONS),
         by=st.sampled_from(("n1", "n2")),
@@ -281,6 +289,8 @@ class Histories(RuleBasedStateMachine):
         self.both("jobs", EVERYTHING)
         self.both("counts")
         self.both("targets")
+        self.both("published")
+        self.both("recall", "paused/")
 
     def teardown(self) -> None:
         if hasattr(self, "loop"):

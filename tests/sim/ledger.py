@@ -8,6 +8,7 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement, Work
+from router.model.target import PAUSED
 from router.store.values import (
     ALREADY,
     APART_MS,
@@ -230,6 +231,11 @@ class Ledger(Singly):
         await self.pause()
         self.facts |= facts
         await self.pause()
+
+    async def pause_target(self, target: str, *, reason: str, by: str, at: int) -> int:
+        """No job waits in this ledger: dispatch itself must start none."""
+        await self.remember({PAUSED + target: {"reason": reason, "by": by, "at": at}})
+        return 0
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         await self.pause()

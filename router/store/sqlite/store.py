@@ -14,6 +14,7 @@ from router.clock import Clock
 from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.model.job import Job, NewJob, Settlement
 from router.model.operations import Audit
+from router.model.target import Pause
 from router.store.sqlite import (
     adding,
     audit_log,
@@ -235,20 +236,18 @@ class SqliteStore:
             lambda book, after: operations.revive(book, selector, now, after), audit
         )
 
-    async def hold(
-        self,
-        paused: frozenset[str],
-        targets: frozenset[str] = frozenset(),
-        *,
-        generation: str,
-        now: int = 0,
-    ) -> int:
-        changed = 0
-        while step := await self._work(
-            lambda book: holding.hold(book, paused, targets, generation, now)
-        ):
-            changed += step
-        return changed
+    async def hold(self, paused: frozenset[str], *, generation: str, now: int = 0) -> int:
+        return await self._until_none(
+            lambda book: holding.hold(book, paused, generation=generation, now=now)
+        )
+
+    async def pause_target(self, target: str, *, reason: str, by: str, at: int) -> int:
+        held = await self._work(lambda book: holding.pause(book, target, Pause(reason, by, at)))
+        return held + await self._until_none(lambda book: holding.pause_on(book, target))
+
+    async def resume_target(self, target: str, *, now: int) -> int:
+        freed = await self._work(lambda book: holding.resume(book, target, now))
+        return freed + await self._until_none(lambda book: holding.resume_on(book, target, now))
 
     regroup = _verb(runs.regroup)
 
@@ -291,6 +290,13 @@ class SqliteStore:
         after: int | None = -1
         while after is not None:
             changed, after = await self._work(partial(audited, after=after))
+            total += changed
+        return total
+
+    async def _until_none(self, step: Callable[[Book], int]) -> int:
+        """Step by step, until one changes nothing; how many all of them changed."""
+        total = 0
+        while changed := await self._work(step):
             total += changed
         return total
 

@@ -7,7 +7,7 @@ from router.dispatch.breaker import (
     SAVE_MS,
     Breaker,
 )
-from router.model.target import TargetMemory
+from router.model.target import Pause, TargetMemory
 from tests.unit.dispatch.breaker_rig import T, fail, opened, probed
 
 
@@ -22,10 +22,15 @@ def test_it_is_the_same_after_a_restart(state: str) -> None:
             gate.answered("p", now)
     memory = gate.unkept(T)
     assert memory is not None
-    again = Breaker("erp", T + 1000, memory)
+    pause = Pause("they migrate", "ops", T) if state == "paused" else None
+    again = Breaker("erp", T + 1000, memory, pause)
     assert again.state == ("failing" if state == "probing" else gate.state)
     assert (again.since, again.reason, again.by) == (gate.since, gate.reason, gate.by)
     assert (again.openings, again.ramping) == (gate.openings, gate.ramping)
+    if state == "paused":
+        resumed = Breaker("erp", T + 1000, memory)
+        assert resumed.ramping, "gently, though nobody was there when it was resumed"
+        assert resumed.health.failing_since is None, "and its failures of before do not count"
     if state == "failing":
         assert again.next_probe == gate.next_probe
     if state == "probing":

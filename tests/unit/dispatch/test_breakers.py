@@ -1,7 +1,8 @@
 """All gates together: whose failures count, who is out of order, what is remembered."""
 
+import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,8 +14,10 @@ from router.kinds import KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
 from router.model.observed import unobserved
 from router.model.settings import TargetLimits
-from router.model.target import FACT, TargetChange, TargetMemory
+from router.model.target import FACT, PAUSED, TargetChange, TargetMemory
+from router.store.protocol import TargetStore
 from tests.clocks import START_MS, ManualClock, SetClock
+from tests.sim.ledger import Ledger
 from tests.sim.makers import a_job
 
 GUARDED, FREE = TargetLimits(4, None, True), TargetLimits(4, None, False)
@@ -156,43 +159,150 @@ def test_by_hand() -> None:
     assert [gate.target for gate in one.known()] == ["erp", "crm"]
 
 
-async def test_what_is_news_is_written_once_and_stays_news_until_it_is() -> None:
-    one, written = gates(), list[dict[str, Any]]()
+class Facts(Ledger):
+    """Counts its writes, and fails if it is to."""
 
-    async def remember(facts: dict[str, Any]) -> None:
-        written.append(facts)
+    full, writes = False, 0
 
-    async def fail(_facts: dict[str, Any]) -> None:
-        raise OSError("the disk is full")
+    async def remember(self, facts: Mapping[str, Any], audit: Any = None) -> None:
+        if self.full:
+            raise OSError("the disk is full")
+        self.writes += 1
+        await super().remember(facts)
 
-    await one.save(remember)
-    assert written == []
-    one.pause("erp", "they move", "ann")
-    one.ended(a_job(target="crm"), Done())
-    with pytest.raises(OSError, match="full"):
-        await one.save(fail)
-    await one.save(remember)
-    await one.save(remember)
-    assert [list(facts) for facts in written] == [[FACT + "erp"]]
+
+async def restarted(store: TargetStore) -> Breakers:
     again = gates()
-    again.restore(written[0])
-    assert again.paused() == {"erp"}
-    assert again.of("erp").reason == "they move"
-    await again.save(remember)
-    assert len(written) == 1
+    await again.restore(store)
+    return again
+
+
+def the_store() -> Any:
+    return Facts()
+
+
+async def test_what_is_news_is_written_once_and_stays_news_until_it_is() -> None:
+    one, store = gates(), the_store()
+    await one.save(store)
+    one.ended(a_job(target="crm"), Done())
+    for _ in range(REFUSALS):
+        one.ended(a_job(), RetryOutcome("network", "no connection"))
+    store.full = True
+    with pytest.raises(OSError, match="full"):
+        await one.save(store)
+    store.full = False
+    for _ in range(2):
+        await one.save(store)
+    assert list(store.facts) == [FACT + "erp"]
+    again = await restarted(store)
+    assert again.of("erp").state == "failing"
+    await again.save(store)
+    assert store.writes == 1
+
+
+async def test_a_pause_is_a_fact_of_its_own_and_written_once() -> None:
+    one, store = gates(), the_store()
+    one.pause("erp", "nothing but failures", "router")
+    store.full = True
+    with pytest.raises(OSError, match="full"):
+        await one.save(store)
+    store.full = False
+    for _ in range(2):
+        await one.save(store)
+    pause = {"reason": "nothing but failures", "by": "router", "at": START_MS}
+    assert store.facts[PAUSED + "erp"] == pause
+    assert store.facts[FACT + "erp"]["state"] == "recovering", "what it is when it is resumed"
+    again = await restarted(store)
+    (paused,) = again.known()
+    assert (paused.state, paused.reason) == ("paused", "nothing but failures")
+    assert (paused.by, paused.since) == ("router", START_MS)
+    await again.save(store)
+    assert store.writes == 2
+
+
+async def test_who_was_paused_when_it_is_resumed_without_us_is_called_gently() -> None:
+    one, store = gates(), the_store()
+    one.pause("erp", "they move", "ann")
+    await one.save(store)
+    del store.facts[PAUSED + "erp"]
+    assert (await restarted(store)).of("erp").ramping
+
+
+async def test_nodes_of_one_store_agree_on_what_is_paused() -> None:
+    store, reported = the_store(), list[TargetChange]()
+    one, other = gates(), gates(changed=reported.append)
+    await other.agree(store)
+    one.pause("erp", "they move", "ann")
+    await one.save(store)
+    for _ in range(2):
+        await other.agree(store)
+    assert other.paused() == {"erp"}
+    del store.facts[PAUSED + "erp"]
+    for _ in range(2):
+        await other.agree(store)
+    assert other.of("erp").ramping
+    assert [(one.new, one.by, one.at) for one in reported] == [
+        ("paused", "ann", START_MS),
+        ("recovering", "router", START_MS),
+    ]
+
+
+async def test_one_that_is_paused_again_has_another_fact() -> None:
+    store = the_store()
+    store.facts[PAUSED + "erp"] = {"reason": "they move", "by": "ann", "at": START_MS}
+    one = await restarted(store)
+    del store.facts[PAUSED + "erp"]
+    one.resume("erp", "moved", "ann")
+    one.pause("erp", "nothing but failures", "router")
+    await one.save(store)
+    assert store.facts[PAUSED + "erp"]["by"] == "router"
+
+
+async def test_a_pause_that_is_not_written_yet_is_not_taken_for_one_that_was_ended() -> None:
+    one, store = gates(), the_store()
+    one.pause("erp", "nothing but failures", "router")
+    await one.agree(store)
+    assert one.paused() == {"erp"}
+    await one.save(store)
+    await one.agree(store)
+    assert one.paused() == {"erp"}
+
+
+async def test_whoever_agrees_waits_for_a_verb_that_is_under_way() -> None:
+    """Its store has done what its breaker has not yet."""
+    one, store = gates(), the_store()
+    one.pause("erp", "they move", "ann")
+    await one.save(store)
+    async with one.turn:
+        del store.facts[PAUSED + "erp"]
+        agreeing = asyncio.ensure_future(one.agree(store))
+        for _ in range(9):
+            await asyncio.sleep(0)
+        assert one.resume("erp", "moved", "bob") is not None, "it was nobody else"
+    await agreeing
+    assert one.of("erp").by == "bob"
 
 
 def test_what_is_ordinary_need_not_be_remembered() -> None:
-    news = TargetMemory(state="paused", reason="x")
+    news = TargetMemory(state="failing", reason="x")
     reported = facts({"erp": TargetMemory(), "crm": news})
     assert reported[FACT + "erp"] is None
-    assert reported[FACT + "crm"]["state"] == "paused"
+    assert reported[FACT + "crm"]["state"] == "failing"
 
 
-def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
-    one = gates()
-    one.restore({FACT + "erp": {"state": 7}, FACT + "chat": [], FACT + "crm": {"state": "paused"}})
-    assert one.paused() == {"crm"}
+async def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
+    """But that a target is paused."""
+    store = the_store()
+    store.facts = {
+        FACT + "erp": {"state": 7},
+        FACT + "chat": [],
+        FACT + "crm": {"state": "recovering"},
+        PAUSED + "crm": {"reason": 7},
+    }
+    one = await restarted(store)
+    assert [(gate.target, gate.state, gate.reason) for gate in one.known()] == [
+        ("crm", "paused", "")
+    ]
 
 
 @pytest.mark.parametrize("ms", [86_400_000, -86_400_000])

@@ -7,7 +7,7 @@ import pytest
 
 from router.errors import UsageError
 from router.model.settings import Target
-from router.model.target import FACT, TargetRow
+from router.model.target import TargetRow
 from router.operator.answers import TargetChanged
 from router.operator.requests import By, TargetRequest
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
@@ -78,15 +78,25 @@ async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
 async def test_a_restart_remembers_who_paused_what_and_why(world: World) -> None:
     await world.verbs.pause(TargetRequest("erp", "they migrate"), OPS)
     world.restarted()
-    world.breakers.restore(await world.store.recall(FACT))
+    await world.breakers.restore(world.store)
     assert world.breakers.paused() == {"erp"}
     gate = world.breakers.of("erp")
     assert (gate.reason, gate.by, gate.since) == ("they migrate", "ops", world.clock.now())
     await world.verbs.resume(TargetRequest("erp"), OPS)
     world.restarted()
-    world.breakers.restore(await world.store.recall(FACT))
+    await world.breakers.restore(world.store)
     assert world.breakers.paused() == frozenset()
     assert world.breakers.of("erp").ramping
+
+
+async def test_what_another_node_has_paused_is_resumed_here(world: World) -> None:
+    """Its breaker here has not heard of it: that it is a change, the store tells."""
+    await world.verbs.pause(TargetRequest("erp", "they migrate"), OPS)
+    world.restarted()
+    assert not (await world.verbs.pause(TargetRequest("erp", "again"), OPS)).changed
+    world.restarted()
+    answer = await world.verbs.resume(TargetRequest("erp"), OPS)
+    assert answer == TargetChanged("erp", "recovering", True, 2)
 
 
 async def test_its_jobs_are_let_go_before_its_gate_opens(world: World) -> None:

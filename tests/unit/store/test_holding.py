@@ -3,11 +3,14 @@
 from collections.abc import Collection
 from typing import Any
 
+import msgspec
 import pytest
 
 from router.model.job import Predecessor
+from router.model.target import PAUSED as PAUSED_FACT
+from router.model.target import Pause
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET
-from router.store.sqlite import holding
+from router.store.sqlite import holding, operations, reading
 from router.store.sqlite.operations import STEP
 from tests.clocks import START_MS
 from tests.store_values import FAR, GENERATION
@@ -24,7 +27,10 @@ def ledger() -> Ledger:
 def hold(
     ledger: Ledger, rules: Collection[str] = (), targets: Collection[str] = (), now: int = START_MS
 ) -> int:
-    return holding.hold(ledger.book, rules, targets, GENERATION, now)
+    """One step, when these targets and no others are paused."""
+    paused = dict.fromkeys(reading.recall(ledger.db, PAUSED_FACT))
+    operations.remember(ledger.book, {**paused, **{PAUSED_FACT + name: {} for name in targets}})
+    return holding.hold(ledger.book, rules, generation=GENERATION, now=now)
 
 
 def states(ledger: Ledger, columns: str = "state, waits") -> list[tuple[Any, ...]]:
@@ -134,3 +140,40 @@ def test_those_that_wait_otherwise_are_held_in_steps_too(ledger: Ledger) -> None
     then = [make.job(action=f"b{i}", run="r", after=(Predecessor("a"),)) for i in range(STEP + 1)]
     ledger.accept(first, *then)
     assert [hold(ledger, ["paid"]) for _ in range(3)] == [STEP, 1, 0]
+
+
+def test_a_target_is_paused_and_resumed_in_steps(ledger: Ledger) -> None:
+    """Not all at once, so that what is accepted meanwhile need not wait for a million jobs."""
+    book, why = ledger.book, Pause("they migrate", "ann", START_MS)
+    ledger.accept(*[ledger.make.job() for _ in range(STEP + 1)])
+    assert holding.pause(book, "erp", why) == STEP
+    assert reading.recall(ledger.db, PAUSED_FACT) == {PAUSED_FACT + "erp": msgspec.to_builtins(why)}
+    assert [holding.pause_on(book, "erp") for _ in range(2)] == [1, 0]
+    assert holding.resume(book, "erp", FAR) == STEP
+    assert reading.recall(ledger.db, PAUSED_FACT) == {}
+    assert [holding.resume_on(book, "erp", FAR) for _ in range(2)] == [1, 0]
+    assert set(states(ledger, "state, waits, due_at")) == {(AVAILABLE, None, FAR)}
+
+
+def test_whoever_pauses_or_resumes_step_by_step_ends_when_another_does_the_opposite(
+    ledger: Ledger,
+) -> None:
+    book = ledger.book
+    ledger.accept(*[ledger.make.job() for _ in range(STEP + 1)])
+    holding.pause(book, "erp", Pause())
+    assert holding.resume(book, "erp", FAR) == STEP
+    assert holding.pause_on(book, "erp") == 0
+    assert holding.pause(book, "erp", Pause()) == STEP
+    assert holding.resume_on(book, "erp", FAR) == 0
+
+
+@pytest.mark.parametrize(("spoilt", "held"), [("x'7b22'", 0), ("'[7]'", 1), ("x'ff'", 0)])
+def test_a_pause_that_a_disk_has_spoilt_is_none_if_nobody_can_read_it(
+    ledger: Ledger, spoilt: str, held: int
+) -> None:
+    """As the breakers see it."""
+    ledger.accept(ledger.make.job())
+    holding.pause(ledger.book, "erp", Pause())
+    ledger.db.execute(f"UPDATE facts SET value = {spoilt}")  # noqa: S608 - one of three
+    assert holding.hold(ledger.book, (), generation=GENERATION, now=FAR) == 1 - held
+    assert states(ledger) == [(WAITING, TARGET) if held else (AVAILABLE, None)]

@@ -80,9 +80,9 @@ def test_jobs_that_are_added(ledger: Ledger) -> None:
 def test_jobs_that_are_held_and_released(ledger: Ledger) -> None:
     ledger.accept(jobs=3)
     ledger.since()
-    assert holding.hold(ledger.book, {"paid"}, (), GENERATION, START_MS) == 3
+    assert holding.hold(ledger.book, {"paid"}, generation=GENERATION, now=START_MS) == 3
     assert ledger.since() == 3
-    assert holding.hold(ledger.book, (), (), GENERATION, START_MS) == 3
+    assert holding.hold(ledger.book, (), generation=GENERATION, now=START_MS) == 3
     assert ledger.since() == 3
 
 
