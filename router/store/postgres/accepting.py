@@ -1,16 +1,18 @@
 """Making deliveries durable: keys decide what is new, then delivery and jobs follow."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 import asyncpg
 
+from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
 from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
 from router.store.common.columns import decode_events
 from router.store.postgres import partitions
 from router.store.postgres.accepting_at_once import accept_at_once, is_usual
-from router.store.postgres.database import Database, Tx
+from router.store.postgres.database import CROSSED, Database, Tx
 from router.store.postgres.delivery_rows import (
     DELIVERY_TYPES,
     KEY_TYPES,
@@ -23,6 +25,13 @@ from router.store.postgres.delivery_rows import (
 from router.store.postgres.job_rows import columns, insert, unnested
 from router.store.postgres.notices import CHANNEL, notice
 from router.store.values import Acceptance, Accepted
+
+T = TypeVar("T")
+
+DELIVERIES, BYTES = 256, 4 * 1024 * 1024
+"""Of one transaction, unless a single group has more."""
+AGAIN_S, PAUSE_S = 2.0, 0.05
+"""How long an outcome is asked for, and how long is waited between two tries."""
 
 UNSTORABLE = (
     ValueError,
@@ -40,22 +49,28 @@ _MOVE_KEYS = (
 )
 
 
+def load(group: Sequence[Acceptance]) -> float:
+    """What part of a transaction a group fills."""
+    return len(group) / DELIVERIES + sum([len(one.delivery.body) for one in group]) / BYTES
+
+
+def keys(group: Sequence[Acceptance]) -> set[bytes]:
+    """Everything that a group claims."""
+    return {key for one in group for event in one.events for key in event.keys}
+
+
 async def accept_all(
     db: Database, group: Sequence[Acceptance], now: int
 ) -> Sequence[Receipt | RouterError]:
     """
     Store a group; what became of each, in order. One with a value that the database refuses fails
-    alone.
+    alone. What has an unknown outcome is done again: what is there already is its own.
 
     Raises:
-        StoreUnavailable: whether it has committed is not known.
+        StoreUnavailable: no outcome came within `AGAIN_S` of the first try.
     """
     try:
-        try:
-            return await _accept(db, group, now)
-        except asyncpg.CheckViolationError:
-            await _add_days(db, group)
-            return await _accept(db, group, now)
+        return await _again(db.clock, lambda: _with_days(db, group, now))
     except UNSTORABLE as error:
         if len(group) == 1:
             unavailable = StoreUnavailable(f"this cannot be stored: {error}")
@@ -66,15 +81,31 @@ async def accept_all(
     return [*first, *await accept_all(db, group[middle:], now)]
 
 
+async def _again(clock: Clock, accept: Callable[[], Awaitable[T]]) -> T:
+    """Until its outcome is known, or the sender has had his answer."""
+    until = clock.monotonic() + AGAIN_S
+    while True:
+        try:
+            return await accept()
+        except (StoreUnavailable, *CROSSED) as error:
+            if clock.monotonic() + PAUSE_S >= until:
+                raise StoreUnavailable(str(error)) from error
+        await clock.sleep(PAUSE_S)
+
+
+async def _with_days(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
+    try:
+        return await _accept(db, group, now)
+    except asyncpg.CheckViolationError:
+        await _add_days(db, group)
+        return await _accept(db, group, now)
+
+
 async def _add_days(db: Database, group: Iterable[Acceptance]) -> None:
     """The ids of some lie in days that nobody has prepared."""
     ids = [id_ for one in group for id_ in (one.delivery.id, *[job.id for job in one.jobs])]
-
-    async def add(tx: Tx) -> None:
-        for day in sorted({partitions.day_of(id_) for id_ in ids}):
-            await partitions.add(tx, day)
-
-    await db.transact(add)
+    days = {partitions.day_of(id_) for id_ in ids}
+    await db.transact(lambda tx: partitions.add(tx, *days))
 
 
 async def _accept(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:

@@ -36,7 +36,7 @@ class Database:
 
     def __init__(self, address: Address, clock: Clock, pool: int) -> None:
         self.clock = clock
-        share = max(1, (pool - 2) // 2)
+        share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S)
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S)

@@ -29,6 +29,7 @@ from router.store.postgres import (
 )
 from router.store.postgres.address import Address
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.merging import Merged
 from router.store.postgres.reader import PostgresReader
 from router.store.values import (
     Acceptance,
@@ -80,6 +81,7 @@ class PostgresStore:
     def __init__(self, db: Database, on_commit: OnCommit = uncounted) -> None:
         self._db, self._on_commit = db, on_commit
         self.reads = PostgresReader(db, self._write_copies)
+        self._accepts = Merged(self._accept_all, db.writers, accepting.load, accepting.keys)
         self._copies = copies.Copies()
         self._counting: asyncio.Task[None] | None = None
         self._closed = False
@@ -101,8 +103,10 @@ class PostgresStore:
 
     def accept_all(
         self, group: Sequence[Acceptance]
-    ) -> "asyncio.Task[Sequence[Accepted | Duplicate | RouterError]]":
-        return asyncio.get_running_loop().create_task(self._accept_all(group))
+    ) -> "asyncio.Future[Sequence[Accepted | Duplicate | RouterError]]":
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        return self._accepts.do(group)
 
     async def _accept_all(
         self, group: Sequence[Acceptance]
@@ -265,6 +269,7 @@ class PostgresStore:
         if self._closed:
             return
         self._closed = True
+        await self._accepts.close()
         with contextlib.suppress(StoreUnavailable):  # counts of copies, and nothing else
             await self._write_copies()
         await self._db.close()
