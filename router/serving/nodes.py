@@ -1,0 +1,132 @@
+"""This process as a node of a shared store: it says that it lives, and sees who else does."""
+
+import asyncio
+from collections.abc import Callable
+
+from router.clock import Clock
+from router.dispatch import Dispatcher
+from router.errors import StoreUnavailable
+from router.log import Log
+from router.serving.failure_detector import FailureDetector
+from router.store.protocol import NodeStore
+from router.store.values import Beats, NodeCard
+
+BEAT_S = 1.0
+LATE_S = 10.0
+"""
+How long work is started after a beat. Others take over `failure_detector.GONE_S` after it at the
+soonest: no clock is so wrong that both happen at once.
+"""
+RECLAIM_S = 5.0
+"""How often jobs of nodes that are gone are looked for, whoever declared them gone."""
+
+
+class Membership:
+    """
+    Beats, declares gone who does not, and has `dispatch` take over their jobs. While its own last
+    beat is too long ago it starts no work. Once it has been declared gone itself it goes on as
+    another node: what runs goes on, and the fence decides whose result is written.
+
+    `node` joined at `joined_at`, before the store was asked; `card` is what it says of itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: NodeStore,
+        dispatch: Dispatcher,
+        node: str,
+        joined_at: float,
+        card: Callable[[], NodeCard],
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        self.node = node
+        self._store, self._dispatch, self._card = store, dispatch, card
+        self._clock, self._log = clock, log
+        self._detector = FailureDetector()
+        self._until = joined_at + LATE_S
+        self._held_back = self._failing = False
+        self._reclaim_at = joined_at
+        self._reclaiming: asyncio.Task[None] | None = None
+        dispatch.start_until(self._until)
+
+    async def run(self) -> None:
+        """Beat for ever."""
+        try:
+            while True:
+                await self._beat()
+                await self._clock.sleep(BEAT_S)
+        finally:
+            if self._reclaiming is not None:
+                self._reclaiming.cancel()
+
+    async def watch(self) -> None:
+        """Hold work back for as long as no beat is recent, also while one is under way."""
+        while True:
+            left = self._until - self._clock.monotonic()
+            if left <= 0:
+                self._hold_back("the store has not been reached for too long")
+            await self._clock.sleep(left if left > 0 else BEAT_S)
+
+    async def _beat(self) -> None:
+        asked = self._clock.monotonic()
+        try:
+            beats = await self._store.beat(self.node, self._card())
+            if beats is None:
+                await self._rejoin()
+            else:
+                await self._beaten(beats, asked)
+        except StoreUnavailable as error:
+            self._detector.interrupted(self._clock.monotonic())
+            if not self._failing:
+                self._log.warning("the store does not know that this node lives", error=str(error))
+            self._failing = True
+        else:
+            self._failing = False
+
+    async def _beaten(self, beats: Beats, asked: float) -> None:
+        answered = self._clock.monotonic()
+        self._go_on(asked)
+        for one in self._detector.gone(beats.others, asked=asked, answered=answered):
+            if await self._store.declare_gone(one.number, one.beats):
+                self._log.warning("a node is gone", node=one.number, name=one.card.name)
+                self._reclaim_at = answered
+        if answered >= self._reclaim_at and self._reclaiming is None:
+            self._reclaim_at = answered + RECLAIM_S
+            self._reclaiming = asyncio.ensure_future(self._reclaim())
+
+    async def _rejoin(self) -> None:
+        self._hold_back("this node was declared gone")
+        asked, former = self._clock.monotonic(), self.node
+        self.node = await self._store.join(self._card())
+        self._dispatch.rejoined(self.node)
+        self._log.warning("joined anew", node=self.node, former=former)
+        self._go_on(asked)
+
+    def _hold_back(self, reason: str) -> None:
+        if not self._held_back:
+            self._held_back = True
+            self._dispatch.hold_back()
+            self._log.warning("no work is started", reason=reason)
+
+    def _go_on(self, asked: float) -> None:
+        """The store knew at some moment since it was `asked` that this node lives."""
+        self._until = asked + LATE_S
+        if self._clock.monotonic() >= self._until:
+            return
+        self._dispatch.start_until(self._until)
+        if self._held_back:
+            self._held_back = False
+            self._log.info("work is started again", node=self.node)
+
+    async def _reclaim(self) -> None:
+        """In a task of its own: it may take longer than others wait for a beat."""
+        try:
+            recovered = await self._dispatch.recover_nodes()
+            if recovered.reclaimed or recovered.dead:
+                self._log.warning("recovered", reclaimed=recovered.reclaimed, dead=recovered.dead)
+        except StoreUnavailable as error:
+            self._log.error("jobs of nodes that are gone could not be reclaimed", error=str(error))
+        finally:
+            self._reclaiming = None

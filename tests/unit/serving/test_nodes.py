@@ -1,0 +1,251 @@
+"""The life of a node beside others: on the model of a shared store, by a manual clock."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from router import log
+from router.errors import StoreUnavailable
+from router.serving.failure_detector import GONE_S
+from router.serving.nodes import BEAT_S, LATE_S, RECLAIM_S, Membership
+from router.store.values import Beats, NodeCard, Recovered
+from tests.clocks import ManualClock, settle
+from tests.conformance.model_nodes import ModelNodes
+
+CARD = NodeCard("n", None, "1", "g")
+
+
+class Store(ModelNodes):
+    """It can be away, or hang."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.away: set[str] = set()
+        self.hangs: asyncio.Event | None = None
+
+    def _reached(self, verb: str) -> None:
+        if verb in self.away or "all" in self.away:
+            raise StoreUnavailable(verb)
+
+    async def join(self, card: NodeCard) -> str:
+        self._reached("join")
+        return await super().join(card)
+
+    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+        if self.hangs is not None and node != "2":
+            await self.hangs.wait()
+        self._reached("beat")
+        return await super().beat(node, card)
+
+
+class Dispatch:
+    """Notes what it is told."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.told: list[tuple[float, str]] = []
+        self.until = 0.0
+        self.reclaim: Callable[[], Any] = lambda: None
+
+    def start_until(self, moment: float) -> None:
+        self.until = moment
+
+    def hold_back(self) -> None:
+        self.until = 0.0
+        self._note("hold back")
+
+    def rejoined(self, node: str) -> None:
+        self._note(f"rejoined {node}")
+
+    async def recover_nodes(self) -> Recovered:
+        self._note("recover")
+        if (waits := self.reclaim()) is not None:
+            await waits
+        return Recovered(0, 0)
+
+    def _note(self, what: str) -> None:
+        self.told.append((self.clock.monotonic(), what))
+
+    def times(self, what: str) -> list[float]:
+        return [at for at, told in self.told if told == what]
+
+
+class World:
+    """This node, and another one that beats while `other` does."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.store, self.dispatch = Store(self.clock), Dispatch(self.clock)
+        self.other_beats = True
+        self.tasks: list[asyncio.Future[None]] = []
+
+    async def begin(self) -> None:
+        node = await self.store.join(CARD)
+        self.nodes = Membership(
+            store=self.store,
+            dispatch=self.dispatch,  # type: ignore[arg-type]
+            node=node,
+            joined_at=self.clock.monotonic(),
+            card=lambda: CARD,
+            clock=self.clock,
+            log=log.get("test"),
+        )
+        await self.store.join(CARD)
+        loops = (self.nodes.run(), self.nodes.watch(), self.other())
+        self.tasks = [asyncio.ensure_future(one) for one in loops]
+        await settle()
+
+    async def other(self) -> None:
+        while True:
+            await self.clock.sleep(BEAT_S)
+            if self.other_beats:
+                await ModelNodes.beat(self.store, "2", CARD)
+
+    def beats(self, node: str) -> int:
+        return self.store._nodes[node].beats
+
+    def gone(self) -> list[str]:
+        return [number for number in self.store._nodes if not self.store.lives(number)]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World()
+    await world.begin()
+    yield world
+    for task in world.tasks:
+        task.cancel()
+    ended = await asyncio.gather(*world.tasks, return_exceptions=True)
+    assert all(isinstance(one, asyncio.CancelledError) for one in ended), ended
+
+
+async def test_it_beats_each_second_and_may_start_work_from_each(world: World) -> None:
+    assert world.beats("1") == 1
+    await world.clock.advance(20)
+    assert world.beats("1") == 21
+    assert world.dispatch.until == world.clock.monotonic() + LATE_S
+    assert world.dispatch.times("hold back") == []
+    assert world.gone() == []
+
+
+async def test_it_reclaims_from_the_first_beat_on(world: World) -> None:
+    """Whoever declared a node gone may have ended before it could take over."""
+    assert world.dispatch.times("recover") == [0.0]
+    await world.clock.advance(3 * RECLAIM_S)
+    assert world.dispatch.times("recover") == [n * RECLAIM_S for n in range(4)]
+
+
+async def test_a_silent_node_is_declared_gone_and_reclaimed_at_once(world: World) -> None:
+    await world.clock.advance(2)
+    world.other_beats = False
+    await world.clock.advance(GONE_S - 1)
+    assert world.gone() == []
+    await world.clock.advance(2)
+    assert world.gone() == ["2"]
+    assert world.dispatch.times("recover")[-1] == 3 + GONE_S, "its last beat was seen at 3"
+
+
+async def test_a_reclaim_that_lasts_keeps_no_beat_waiting(world: World) -> None:
+    ends = asyncio.Event()
+    world.dispatch.reclaim = ends.wait
+    await world.clock.advance(60)
+    assert len(world.dispatch.times("recover")) == 2, "one at a time"
+    assert world.beats("1") == 61
+    ends.set()
+    await world.clock.advance(RECLAIM_S)
+    assert len(world.dispatch.times("recover")) > 2
+
+
+async def test_a_reclaim_that_fails_is_tried_again(world: World) -> None:
+    def fails() -> None:
+        raise StoreUnavailable("away")
+
+    world.dispatch.reclaim = fails
+    await world.clock.advance(2 * RECLAIM_S)
+    assert len(world.dispatch.times("recover")) == 3
+
+
+async def test_after_an_outage_nobody_is_gone(world: World) -> None:
+    await world.clock.advance(2)
+    world.other_beats = False  # the outage is as long for the other one
+    await world.clock.advance(GONE_S - 2)
+    world.store.away = {"all"}
+    await world.clock.advance(60)
+    world.store.away = set()
+    await world.clock.advance(GONE_S - 2)
+    assert world.gone() == []
+    world.other_beats = True
+    await world.clock.advance(60)
+    assert world.gone() == []
+
+
+async def test_a_moment_without_the_store_begins_the_observation_anew(world: World) -> None:
+    """A restarted database has closed every connection, and some open theirs later."""
+    await world.clock.advance(2)
+    world.other_beats = False
+    await world.clock.advance(8)
+    world.store.away = {"all"}
+    await world.clock.advance(2)
+    world.store.away = set()
+    world.store.close_connection("2")
+    await world.clock.advance(GONE_S - 1)
+    assert world.gone() == []
+    await world.clock.advance(1)
+    assert world.gone() == ["2"]
+
+
+async def test_without_a_beat_for_long_it_starts_no_work_until_the_next(world: World) -> None:
+    await world.clock.advance(2)
+    world.store.away = {"beat"}
+    await world.clock.advance(LATE_S - 0.5)
+    assert world.dispatch.times("hold back") == []
+    assert world.dispatch.until == 2 + LATE_S
+    await world.clock.advance(30.5)
+    assert world.dispatch.times("hold back") == [2 + LATE_S]
+    world.store.away = set()
+    await world.clock.advance(1)
+    assert world.dispatch.until == world.clock.monotonic() + LATE_S
+    assert world.nodes.node == "1", "it was never declared gone"
+    world.store.away = {"beat"}
+    await world.clock.advance(2 * LATE_S)
+    assert len(world.dispatch.times("hold back")) == 2
+
+
+async def test_so_does_one_whose_beat_hangs(world: World) -> None:
+    await world.clock.advance(2)
+    world.store.hangs = asyncio.Event()
+    await world.clock.advance(2 * LATE_S)
+    assert world.dispatch.times("hold back") == [2 + LATE_S]
+    world.store.hangs.set()
+    await settle()
+    assert world.dispatch.until == 0.0, "the answer came, but it may be as old as the question"
+    await world.clock.advance(1)
+    assert world.dispatch.until == world.clock.monotonic() + LATE_S
+
+
+async def test_a_node_that_is_gone_goes_on_as_another(world: World) -> None:
+    await world.clock.advance(2)
+    await world.store.declare_gone("1", world.beats("1"))
+    await world.clock.advance(1)
+    assert world.nodes.node == "3"
+    told = [what for at, what in world.dispatch.told if at == 3.0]
+    assert told == ["hold back", "rejoined 3"]
+    assert world.dispatch.until == 3 + LATE_S
+    await world.clock.advance(20)
+    assert world.beats("3") == 20
+    assert world.gone() == ["1"]
+
+
+async def test_until_it_could_join_it_starts_no_work(world: World) -> None:
+    await world.clock.advance(2)
+    await world.store.declare_gone("1", world.beats("1"))
+    world.store.away = {"join"}
+    await world.clock.advance(5)
+    assert world.dispatch.times("hold back") == [3.0]
+    assert world.dispatch.until == 0.0
+    world.store.away = set()
+    await world.clock.advance(1)
+    assert world.nodes.node == "3"
+    assert world.dispatch.until == world.clock.monotonic() + LATE_S
