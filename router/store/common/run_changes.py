@@ -16,6 +16,8 @@ UNLIMITED: Final = 2**31
 
 RunId: TypeAlias = Any
 """What a store knows a run by."""
+Key: TypeAlias = Any
+"""A group: its turn's key, or what the store makes of that."""
 JobIds: TypeAlias = Any
 """Some jobs, as a store names them."""
 
@@ -48,13 +50,16 @@ def _waits(job: NewJob, actions: set[str]) -> int:
 class Run:
     """
     A run as stored, with its jobs by what their store knows them by. Without a `key` it is in no
-    group; `turn` says where it stands there.
+    group; `turn` says where it stands there. `unreadable` are targets and due times of jobs that
+    were found so as it was loaded: a lease has to report them.
     """
+
+    unreadable: Sequence[tuple[str, int]] = ()
 
     def __init__(
         self,
         id_: RunId,
-        key: str | None,
+        key: Key | None,
         turn: int | None,
         on_busy: int | None,
         on_dead: int | None,
@@ -76,10 +81,8 @@ class Run:
 class RunRows(Protocol):
     """
     The runs that a store keeps, within one transaction. Runs of a key are in the order in which
-    they came. `freed` is as of `RunChanges`.
+    they came.
     """
-
-    freed: list[tuple[str, int]]
 
     async def insert(self, new: NewRun, waits: Sequence[int]) -> RunId:
         """Add a run and its jobs, each waiting for what `waits` says; in its group it waits."""
@@ -90,16 +93,16 @@ class RunRows(Protocol):
     async def write(self, changed: Sequence[tuple[Any, Member]]) -> None:
         """Write down jobs that changed."""
 
-    async def set_turn(self, run: RunId, turn: int | None) -> None:
+    async def set_turn(self, run: Run, turn: int | None) -> None:
         """Write down where a run stands in its group."""
 
-    async def held(self, key: str) -> int:
+    async def held(self, key: Key) -> int:
         """How many runs of a key have their turn, or keep it for a dead job."""
 
-    async def next(self, key: str) -> RunId | None:
+    async def next(self, key: Key) -> RunId | None:
         """The run of a key that waits longest, if a turn is free for it."""
 
-    async def standing(self, key: str, turn: int) -> Sequence[RunId]:
+    async def standing(self, key: Key, turn: int) -> Sequence[RunId]:
         """Every run of a key that stands there."""
 
     async def is_awaited(self, run: Run) -> bool:
@@ -108,14 +111,14 @@ class RunRows(Protocol):
     async def of_jobs(self, jobs: JobIds) -> Sequence[RunId]:
         """The runs of these jobs, each once, the oldest first."""
 
-    async def regroup(self, groups: Mapping[str, Group]) -> tuple[int, Iterable[str]]:
+    async def regroup(self, groups: Mapping[str, Group]) -> tuple[int, Iterable[Key]]:
         """
         Write these groups, by rule, to its runs that have or await a turn and another group; how
         many those were, and the keys of the rules concerned. A run that no longer halts its group
         leaves it.
         """
 
-    async def forget(self, which: str, values: Any) -> Iterable[str]:
+    async def forget(self, which: str, values: Any) -> Iterable[Key]:
         """Remove the runs that a condition selects; the keys of those that halted their group."""
 
 
@@ -128,8 +131,14 @@ class RunChanges:
 
     def __init__(self, rows: RunRows, now: int) -> None:
         self._rows, self._now = rows, now
-        self.freed = rows.freed
+        self.freed: list[tuple[str, int]] = []
         self.cancelled: list[str] = []
+
+    def outcome(self) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+        """What was freed and cancelled since this was last asked, in order."""
+        freed, cancelled = tuple(sorted(self.freed)), tuple(sorted(self.cancelled))
+        self.freed, self.cancelled = [], []
+        return freed, cancelled
 
     async def add(self, new: NewRun) -> None:
         """Add a run, and decide whether it has its turn."""
@@ -141,10 +150,11 @@ class RunChanges:
         """A new run meets those of its key that are there: the table of concurrency groups."""
         rows, group = self._rows, turn.group
         if takes_over is not None:
-            await rows.set_turn(takes_over, None)
+            if (halted := await self._load(takes_over)) is not None:
+                await rows.set_turn(halted, None)
             await self._give_turn(run)
         elif group.on_busy == "drop" and await rows.held(turn.key) >= group.limit:
-            await self._cancel_rest(await rows.load(run), chains.BUSY)
+            await self._cancel_rest(await self._load(run), chains.BUSY)
         elif group.on_busy == "latest":
             await self._only_newest(run, turn)
         await self.advance(turn.key)
@@ -154,11 +164,11 @@ class RunChanges:
         rows = self._rows
         for older in await rows.standing(turn.key, TURN_WAITS):
             if older != run:
-                await self._cancel_rest(await rows.load(older), chains.SUPERSEDED)
+                await self._cancel_rest(await self._load(older), chains.SUPERSEDED)
         for id_ in await rows.standing(turn.key, TURN_HAS):
             if await rows.held(turn.key) < turn.group.limit:
                 return
-            if (holder := await rows.load(id_)) is not None and chains.yields(holder.members):
+            if (holder := await self._load(id_)) is not None and chains.yields(holder.members):
                 await self._cancel_rest(holder, chains.SUPERSEDED)
 
     async def _cancel_rest(self, run: Run | None, reason: str) -> None:
@@ -166,11 +176,11 @@ class RunChanges:
         if run is not None:
             chains.cancel_rest(run.members, reason)
             await self._write(run)
-            await self._rows.set_turn(run.id, None)
+            await self._rows.set_turn(run, None)
 
     async def follow(self, id_: RunId) -> None:
         """A job of this run has ended or is between its attempts: see what that means."""
-        if (run := await self._rows.load(id_)) is None:
+        if (run := await self._load(id_)) is None:
             return
         chains.follow(run.members, self._now)
         await self._write(run)
@@ -179,7 +189,7 @@ class RunChanges:
         if chains.ended(run.members):
             dead = any(member.state == "dead" for member in run.members)
             halts = run.halts and run.turn != TURN_WAITS and dead
-            await self._rows.set_turn(id_, TURN_HALTED if halts else None)
+            await self._rows.set_turn(run, TURN_HALTED if halts else None)
             if halts:
                 return
         elif run.latest and run.turn == TURN_HAS and await self._is_superseded(run):
@@ -199,7 +209,7 @@ class RunChanges:
     async def reopen(self, jobs: JobIds) -> None:
         """These jobs were dead and are not: their runs go on."""
         for id_ in await self._rows.of_jobs(jobs):
-            if (run := await self._rows.load(id_)) is None:
+            if (run := await self._load(id_)) is None:
                 continue
             chains.wait_again(run.members)
             queues = run.key is not None and run.turn in (None, TURN_WAITS)
@@ -209,9 +219,14 @@ class RunChanges:
                         member.hold(chains.TURN)
             await self._write(run)
             if run.key is not None:
-                await self._rows.set_turn(id_, TURN_WAITS if queues else TURN_HAS)
+                await self._rows.set_turn(run, TURN_WAITS if queues else TURN_HAS)
                 await self.advance(run.key)
             await self.follow(id_)
+
+    async def _load(self, id_: RunId) -> Run | None:
+        if (run := await self._rows.load(id_)) is not None:
+            self.freed += run.unreadable
+        return run
 
     async def _write(self, run: Run) -> None:
         """Write down the members that changed, and note what that means for others."""
@@ -224,19 +239,19 @@ class RunChanges:
                 self.freed.append((member.target, member.due_at))
         await self._rows.write(changed)
 
-    async def advance(self, key: str) -> None:
+    async def advance(self, key: Key) -> None:
         """Give the turns of a key that are free to the runs that wait longest."""
         while (following := await self._rows.next(key)) is not None:
             await self._give_turn(following)
 
     async def _give_turn(self, id_: RunId) -> None:
-        if (run := await self._rows.load(id_)) is None:
+        if (run := await self._load(id_)) is None:
             return
         for member in run.members:
             if member.waits & chains.TURN:
                 member.free(chains.TURN, self._now)
         await self._write(run)
-        await self._rows.set_turn(id_, TURN_HAS)
+        await self._rows.set_turn(run, TURN_HAS)
 
     async def regroup(self, groups: Mapping[str, Group | None]) -> int:
         """Apply today's groups to the runs that have or await a turn."""

@@ -1,13 +1,13 @@
 """New jobs as rows: one of `jobs`, which is written again at the end, and one of `queue`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from router.kinds import KINDS
-from router.model.job import NewJob, Predecessor
-from router.store.common.chains import PAUSED
+from router.model.job import NewJob
+from router.store.common.chains import PAUSED, Member
 from router.store.common.columns import encode_needs
-from router.store.common.states import STATE, WAITING
+from router.store.common.states import AVAILABLE, STATE, WAITING
 from router.store.postgres.database import Tx
 from router.store.postgres.texts import escape
 
@@ -37,7 +37,7 @@ JOB_TYPES = {
     "lease": "text",
     "started_at": "bigint",
 }
-_RUN, _STATE = 14, 16
+_RUN = 14
 _JOB = (
     "id, delivery, target, rule, action, kind, event_index, event_id, event, created_at, "
     "generation, covers, replay_of, replay, run, needs"
@@ -81,17 +81,11 @@ def job_row(
     )
 
 
-def linked(row: JobRow, run: str, needs: tuple[Predecessor, ...], waits: int) -> JobRow:
-    """The same of a job that belongs to a run, known by its first job, and waits for all this."""
-    return (
-        *row[:_RUN],
-        run,
-        encode_needs(needs),
-        WAITING if waits else row[_STATE],
-        row[_STATE + 1],
-        waits,
-        *row[_STATE + 3 :],
-    )
+def linked(row: JobRow, run: str, member: Member) -> JobRow:
+    """The same of a job that is a member of a run, which is known by its first job, and is open."""
+    state = WAITING if member.ended else STATE[member.state]
+    standing = (run, encode_needs(member.needs), state, member.due_at, member.waits)
+    return (*row[:_RUN], *standing, *row[_RUN + len(standing) :])
 
 
 def columns(rows: Sequence[Sequence[Any]], count: int = len(JOB_TYPES)) -> list[Sequence[Any]]:
@@ -126,3 +120,23 @@ async def insert(tx: Tx, rows: Sequence[JobRow]) -> None:
     """Insert these rows of `job_row`."""
     if rows:
         await tx.run(_INSERT, *columns(rows))
+
+
+_REOPEN = f"""
+    WITH opened AS (
+        UPDATE jobs SET state = NULL, ended_at = NULL, reason = NULL
+        WHERE delivery = ANY ($1) AND id = ANY ($2) AND state IS NOT NULL RETURNING *
+    )
+    INSERT INTO queue ({_QUEUE}, charged, deaths)
+    SELECT id, delivery, run, target, rule, {AVAILABLE}, replay IS NOT NULL, due_at, 0, attempt,
+        NULL, started_at, charged, deaths FROM opened
+"""
+
+
+async def reopen(tx: Tx, deliveries: Collection[str], jobs: Collection[str]) -> None:
+    """
+    These jobs of these deliveries are open again, and available, if they had ended; those of runs
+    within `runs.changing`.
+    """
+    if jobs:
+        await tx.run(_REOPEN, sorted(deliveries), sorted(jobs))

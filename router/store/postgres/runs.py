@@ -1,11 +1,410 @@
-"""Runs in the ledger: chains followed, turns given, within the transaction that ends a job."""
+"""The runs that the database keeps, and what happens to them within a transaction."""
 
-from collections.abc import Mapping
+from bisect import insort
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from itertools import groupby
+from typing import Any
 
-from router.model.job import Group
+from router.model.job import Group, NewJob, Turn
+from router.store.common.chains import Member
+from router.store.common.columns import decode_needs
+from router.store.common.run_changes import NewRun, Run, RunChanges, group_columns, to_turn
+from router.store.common.states import (
+    DEAD,
+    STATE,
+    STATES,
+    TURN_HALTED,
+    TURN_HAS,
+    TURN_WAITS,
+)
 from router.store.postgres.database import Tx
+from router.store.postgres.job_rows import insert, linked, reopen
+from router.store.postgres.publishing import in_force
+from router.store.postgres.texts import escape, unescape
+
+KEY_MAX = 255
+"""Bytes of a group's key that are kept as they are; of a longer one its SHA-256."""
+LOOKED_AT = 16
+"""Runs that wait of which one question tells: there may be a million."""
+
+_LOCK_GROUPS_OF = (
+    "SELECT key FROM groups WHERE key IN (SELECT r.key FROM runs r WHERE r.id = ANY ($1)) "
+    "ORDER BY key FOR UPDATE"
+)
+_LOCK_GROUPS = "SELECT key FROM groups WHERE key = ANY ($1) ORDER BY key FOR UPDATE"
+_LOCK_AND_NUMBER = (
+    "INSERT INTO groups (key, next) SELECT * FROM unnest($1::bytea[], $2::bigint[]) ORDER BY 1 "
+    "ON CONFLICT (key) DO UPDATE SET next = groups.next + excluded.next RETURNING key, next"
+)
+_LOCK_RUNS = "SELECT id FROM runs WHERE id = ANY ($1) ORDER BY id FOR UPDATE"
+_LOAD = """
+    WITH open AS MATERIALIZED (
+        SELECT q.job, q.state, q.due_at, q.waits, q.attempt
+        FROM runs r CROSS JOIN unnest(r.jobs) AS m (job) JOIN queue q ON q.job = m.job
+        WHERE r.id = ANY ($1) ORDER BY q.job FOR UPDATE OF q
+    )
+    SELECT r.id, r.delivery, r.key, r.turn, r.on_busy, r.on_dead, r.n, r.at_once,
+        j.id, j.action, coalesce(q.state, j.state), coalesce(q.due_at, j.due_at), j.target,
+        coalesce(q.waits, 0), j.needs, coalesce(q.attempt, j.attempt), j.reason
+    FROM runs r CROSS JOIN unnest(r.jobs) WITH ORDINALITY AS m (job, place)
+    JOIN jobs j ON j.delivery = r.delivery AND j.id = m.job LEFT JOIN open q ON q.job = m.job
+    WHERE r.id = ANY ($1) ORDER BY r.id, m.place
+"""
+"""The open jobs stay locked: nobody leases or holds them until we commit."""
+_LOOK = f"""
+    SELECT k.key, k.held, w.n, w.id, w.at_once FROM (
+        SELECT key, (
+            SELECT count(*) FROM runs r
+            WHERE r.key = g.key AND r.turn BETWEEN {TURN_HAS} AND {TURN_HALTED}
+        ) AS held FROM unnest($1::bytea[]) AS g (key)
+    ) k LEFT JOIN LATERAL (
+        SELECT n, id, at_once FROM runs r WHERE r.key = k.key AND r.turn = {TURN_WAITS}
+        ORDER BY n LIMIT {LOOKED_AT + 1}
+    ) w ON true ORDER BY k.key, w.n
+"""
+_INSERT = (
+    "INSERT INTO runs (id, jobs, rule, delivery, origin, turn, key, n, value, at_once, on_busy, "
+    "on_dead) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+)
+_WRITE = f"""
+    WITH c AS (
+        SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::smallint[], $5::text[])
+        AS c (job, state, due_at, waits, reason)
+    ), changed AS (
+        UPDATE queue q SET state = c.state, due_at = c.due_at, waits = c.waits
+        FROM c WHERE q.job = c.job AND c.state < {DEAD}
+    ), gone AS (
+        DELETE FROM queue q USING c WHERE q.job = c.job AND c.state >= {DEAD}
+        RETURNING c.*, q.delivery, q.attempt, q.charged, q.deaths, q.started_at
+    ), ended AS (
+        UPDATE jobs j SET state = g.state, due_at = g.due_at, reason = g.reason, ended_at = $6,
+            attempt = g.attempt, charged = g.charged, deaths = g.deaths, started_at = g.started_at
+        FROM gone g WHERE j.delivery = g.delivery AND j.id = g.job
+    )
+    UPDATE runs r SET turn = t.turn FROM unnest($7::uuid[], $8::smallint[]) AS t (run, turn)
+    WHERE r.id = t.run
+"""
+
+
+class GroupedRun(Run):
+    """
+    A run of this delivery as the database keeps it: `n` is its place in its group, which lets
+    `at_once` begin.
+    """
+
+    def __init__(
+        self, id_: str, delivery: str, standing: Sequence[Any], members: Mapping[str, Member]
+    ) -> None:
+        """`standing` is key, turn, on_busy, on_dead, n, at_once."""
+        key, turn, on_busy, on_dead, n, at_once = standing
+        super().__init__(id_, key, turn, on_busy, on_dead, members)
+        self.delivery, self.n, self.at_once = delivery, n, at_once
+
+
+class _Standings:
+    """
+    The turns of one group: how many are `held`, and who is `waiting` for one, the next first; with
+    `more` some wait behind those.
+    """
+
+    def __init__(self, held: int, waiting: list[tuple[int, str, int]]) -> None:
+        self.held, self.more = held, len(waiting) > LOOKED_AT
+        self.waiting = waiting[:LOOKED_AT]
+
+    def move(self, run: GroupedRun, turn: int | None) -> None:
+        """A run stands there from now on."""
+        held = (TURN_HAS, TURN_HALTED)
+        self.held += (turn in held) - (run.turn in held)
+        place = (run.n, run.id, run.at_once)
+        if place in self.waiting:
+            self.waiting.remove(place)
+        if turn == TURN_WAITS and not (self.more and place > max(self.waiting, default=(0, "", 0))):
+            insort(self.waiting, place)
+
+
+@asynccontextmanager
+async def changing(
+    tx: Tx,
+    now: int,
+    *,
+    runs: Collection[str] = (),
+    jobs: Collection[str] = (),
+    new: Sequence[NewRun] = (),
+) -> AsyncIterator[RunChanges]:
+    """
+    What happens to `runs`, to those of `jobs`, and with the `new` ones that are to be added: their
+    groups and they are locked. A run is known by the id of its first job. All changes are written
+    as the block ends.
+
+    Whoever ends a job of a run, or opens it again, does so within such a block.
+    """
+    rows = PostgresRuns(tx, now)
+    await rows.lock({*runs, *await rows.of_jobs(jobs)}, new)
+    yield RunChanges(rows, now)
+    await rows.flush()
+
+
+class PostgresRuns:
+    """
+    The rows of runs within one transaction, remembered as far as they were read: the locks see to
+    it that they stay so. What is changed is written by `flush`.
+    """
+
+    def __init__(self, tx: Tx, now: int) -> None:
+        self._tx, self._now = tx, now
+        self._locked: set[str] = set()  # runs not yet read
+        self._runs: dict[str, GroupedRun] = {}
+        self._standings: dict[bytes, _Standings] = {}
+        self._numbers: dict[bytes, int] = {}  # of each key, that of the next new run
+        self._new: dict[str, tuple[NewRun, GroupedRun]] = {}
+        self._ended: set[str] = set()  # jobs that have no row in the queue
+        self._deliveries: dict[str, str] = {}  # of jobs
+        self._changed: dict[str, Member] = {}
+        self._turned: dict[str, GroupedRun] = {}
+
+    async def lock(self, runs: Collection[str], new: Iterable[NewRun] = ()) -> None:
+        """Lock these runs and their groups, and those of the new ones."""
+        added = Counter(_group_key(one.turn.key) for one in new if one.turn is not None)
+        asked = sorted(runs)
+        if added and asked:
+            keys = "SELECT DISTINCT key FROM runs WHERE id = ANY ($1) AND key IS NOT NULL"
+            added.update({key: 0 for (key,) in await self._tx.all(keys, asked)})
+        if added:
+            given = sorted(added.items())
+            for key, following in await self._tx.all(_LOCK_AND_NUMBER, *zip(*given, strict=True)):
+                self._numbers[key] = following - added[key]
+        elif asked:
+            await self._tx.run(_LOCK_GROUPS_OF, asked)
+        if asked:
+            await self._tx.run(_LOCK_RUNS, asked)
+        self._locked |= set(asked)
+
+    # -- as RunChanges asks ----------------------------------------------------------------------
+
+    async def insert(self, new: NewRun, waits: Sequence[int]) -> str:
+        members = {job.id: _member(job, wait) for job, wait in zip(new.jobs, waits, strict=True)}
+        standing: Sequence[Any] = (None,) * 6
+        if new.turn is not None:
+            key, (at_once, *words) = _group_key(new.turn.key), group_columns(new.turn.group)
+            standing = (key, None, *words, self._numbers[key], at_once)
+            self._numbers[key] += 1
+        run = GroupedRun(new.jobs[0].id, new.rows[0][1], standing, members)
+        if run.key is not None:
+            (await self._standing(run.key)).move(run, TURN_WAITS)
+            run.turn = TURN_WAITS
+        id_ = new.jobs[0].id
+        self._runs[id_], self._new[id_] = run, (new, run)
+        self._deliveries |= dict.fromkeys(members, run.delivery)
+        return id_
+
+    async def load(self, run: str) -> Run | None:
+        if run not in self._runs:
+            await self._load({run, *self._locked})
+            self._locked.clear()
+        return self._runs.get(run)
+
+    async def write(self, changed: Sequence[tuple[str, Member]]) -> None:
+        self._changed.update(changed)
+
+    async def set_turn(self, run: Run, turn: int | None) -> None:
+        own = self._turned[run.id] = self._runs[run.id]
+        if own.key in self._standings:
+            self._standings[own.key].move(own, turn)
+        own.turn = turn
+
+    async def held(self, key: str | bytes) -> int:
+        return (await self._standing(key)).held
+
+    async def next(self, key: str | bytes) -> str | None:
+        standings = await self._standing(key)
+        if standings.more and not standings.waiting:
+            standings = await self._look([_group_key(key)])
+        if not standings.waiting:
+            return None
+        _, run, at_once = standings.waiting[0]
+        return run if standings.held < at_once else None
+
+    async def standing(self, key: str | bytes, turn: int) -> list[str]:
+        await self.flush()
+        sql = "SELECT id FROM runs WHERE key = $1 AND turn = $2 ORDER BY n"
+        return [f"job_{id_}" for (id_,) in await self._tx.all(sql, _group_key(key), turn)]
+
+    async def is_awaited(self, run: Run) -> bool:
+        own = self._runs[run.id]
+        standings = await self._standing(own.key or b"")
+        return standings.more or any(n > own.n for n, _, _ in standings.waiting)
+
+    async def of_jobs(self, jobs: Collection[str]) -> list[str]:
+        """`jobs` are ids."""
+        if not jobs:
+            return []
+        sql = "SELECT DISTINCT run FROM jobs WHERE id = ANY ($1) AND run IS NOT NULL ORDER BY run"
+        return [f"job_{id_}" for (id_,) in await self._tx.all(sql, list(jobs))]
+
+    async def regroup(self, groups: Mapping[str, Group]) -> tuple[int, list[bytes]]:
+        given = [(rule, *group_columns(group)) for rule, group in groups.items()]
+        values = list(zip(*given, strict=True)) if given else [()] * 4
+        wanted = (
+            "unnest($1::text[], $2::bigint[], $3::smallint[], $4::smallint[]) "
+            "AS g (rule, at_once, on_busy, on_dead)"
+        )
+        other = (
+            "r.turn IS NOT NULL AND r.rule = g.rule AND (r.at_once, r.on_busy, r.on_dead) "
+            "IS DISTINCT FROM (g.at_once, g.on_busy, g.on_dead)"
+        )
+        concerned = f"SELECT DISTINCT r.key FROM runs r, {wanted} WHERE {other}"
+        keys = sorted([key for (key,) in await self._tx.all(concerned, *values)])
+        await self._tx.run(_LOCK_GROUPS, keys)
+        changed = await self._tx.run(
+            "UPDATE runs r SET at_once = g.at_once, on_busy = g.on_busy, on_dead = g.on_dead, "
+            f"turn = CASE WHEN r.turn < {TURN_HALTED} OR g.on_dead = 1 THEN r.turn END "
+            f"FROM {wanted} WHERE {other} AND r.key = ANY ($5)",
+            *values,
+            keys,
+        )
+        return changed, keys
+
+    async def forget(self, which: str, values: Sequence[Any]) -> list[bytes]:
+        """`which` is a condition on `runs r`. Groups that have no run any more go with the last."""
+        of = f"SELECT DISTINCT r.key FROM runs r WHERE r.key IS NOT NULL AND ({which})"
+        keys = [key for (key,) in await self._tx.all(of, *values)]
+        await self._tx.run(_LOCK_GROUPS, keys)
+        gone = f"DELETE FROM runs r WHERE {which} RETURNING r.key, r.turn"
+        halting = {key for key, turn in await self._tx.all(gone, *values) if turn == TURN_HALTED}
+        await self._tx.run(
+            "DELETE FROM groups g WHERE g.key = ANY ($1) "
+            "AND NOT EXISTS (SELECT FROM runs r WHERE r.key = g.key)",
+            keys,
+        )
+        return sorted(halting)
+
+    # -- reading and writing ---------------------------------------------------------------------
+
+    async def _standing(self, key: str | bytes) -> _Standings:
+        raw = _group_key(key)
+        return self._standings.get(raw) or await self._look(
+            [raw, *(self._numbers.keys() - self._standings.keys())]
+        )
+
+    async def _look(self, keys: Sequence[bytes]) -> _Standings:
+        """The standings of the first of these keys; those of the others are wanted soon."""
+        await self.flush()
+        found = await self._tx.all(_LOOK, keys)
+        for (key, held), rows in groupby(found, lambda row: (row[0], row[1])):
+            waiting = [(n, f"job_{id_}", at_once) for *_, n, id_, at_once in rows if n is not None]
+            self._standings[key] = _Standings(held, waiting)
+        return self._standings[keys[0]]
+
+    async def _load(self, runs: Collection[str]) -> None:
+        await self.flush()
+        for _, rows in groupby(await self._tx.all(_LOAD, sorted(runs)), lambda row: row[0]):
+            found = list(rows)
+            id_, delivery, *standing = found[0][:8]
+            members = dict([_stored_member(row[8:]) for row in found])
+            run = GroupedRun(f"job_{id_}", f"dlv_{delivery}", standing, members)
+            self._runs[run.id] = run
+            self._ended |= {id_ for id_, member in members.items() if member.ended}
+            self._deliveries |= dict.fromkeys(members, run.delivery)
+
+    async def flush(self) -> None:
+        """Write what was changed."""
+        new, self._new = list(self._new.values()), {}
+        if new:
+            await self._insert(new)
+        changed, self._changed = self._changed, {}
+        turned, self._turned = self._turned, {}
+        again = {id_ for id_ in self._ended & changed.keys() if not changed[id_].ended}
+        await reopen(self._tx, {self._deliveries[id_] for id_ in again}, again)
+        self._ended -= again
+        self._ended |= {id_ for id_, member in changed.items() if member.ended}
+        if changed or turned:
+            await self._tx.run(
+                _WRITE,
+                list(changed),
+                [STATE[member.state] for member in changed.values()],
+                [member.due_at for member in changed.values()],
+                [member.waits for member in changed.values()],
+                [escape(member.reason) for member in changed.values()],
+                self._tx.db.wall(self._now),
+                list(turned),
+                [run.turn for run in turned.values()],
+            )
+
+    async def _insert(self, new: Sequence[tuple[NewRun, GroupedRun]]) -> None:
+        """New runs as they stand now; those of their jobs that are to be cancelled, before that."""
+        rows = []
+        for one, run in new:
+            self._turned.pop(run.id, None)
+            for job, row in zip(one.jobs, one.rows, strict=True):
+                member = run.members[run.numbers.index(job.id)]
+                if not member.ended:
+                    self._changed.pop(job.id, None)
+                rows.append(linked(row, run.id, member))
+        await insert(self._tx, rows)
+        await self._tx.each(
+            _INSERT,
+            [
+                (
+                    run.id,
+                    run.numbers,
+                    one.jobs[0].rule,
+                    run.delivery,
+                    one.origin,
+                    run.turn,
+                    run.key,
+                    run.n,
+                    *_grouped(one.turn),
+                )
+                for one, run in new
+            ],
+        )
+
+
+def _grouped(turn: Turn | None) -> tuple[Any, ...]:
+    return (None,) * 4 if turn is None else (escape(turn.value), *group_columns(turn.group))
+
+
+def _group_key(key: str | bytes) -> bytes:
+    raw = key.encode() if isinstance(key, str) else key
+    return raw if len(raw) <= KEY_MAX else sha256(raw).digest()
+
+
+def _member(job: NewJob, waits: int) -> Member:
+    state = "waiting" if waits else job.state
+    begun = 1 if job.state == "running" else 0
+    return Member(job.action, state, job.due_at, job.target, waits, job.after, begun)
+
+
+def _stored_member(row: Sequence[Any]) -> tuple[str, Member]:
+    id_, action, state, due_at, target, waits, needs, attempt, reason = row
+    member = Member(
+        action, STATES[state], due_at, target, waits, decode_needs(needs), attempt, unescape(reason)
+    )
+    return f"job_{id_}", member
 
 
 async def regroup(tx: Tx, groups: Mapping[str, Group | None], *, generation: str, now: int) -> int:
-    """…"""
-    raise NotImplementedError
+    """Apply the groups of this generation's rules, if it is the one in force."""
+    if not await in_force(tx, generation):
+        return 0
+    async with changing(tx, now) as changes:
+        return await changes.regroup(groups)
+
+
+async def forget(tx: Tx, now: int, which: str, *values: Any) -> None:
+    """
+    The jobs of the runs that this condition (on `runs r`) selects are about to be removed, so they
+    are; the groups that they halt go on.
+    """
+    async with changing(tx, now) as changes:
+        await changes.forget(which, values)
+
+
+async def stored_turn(tx: Tx, run: str | None) -> Turn | None:
+    """The turn of a run, if it has one; by its key as it is kept."""
+    sql = "SELECT key, value, at_once, on_busy, on_dead FROM runs WHERE id = $1 AND key IS NOT NULL"
+    row = await tx.row(sql, run)
+    return None if row is None else to_turn(row[0], unescape(row[1]), *row[2:])

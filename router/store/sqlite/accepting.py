@@ -161,7 +161,7 @@ def _insert_special(
         runs.at_once(changes.add(NewRun(jobs, [rows[i] for i in places], jobs[0].turn)))
     if not changes.cancelled or isinstance(receipt, Duplicate):
         return receipt
-    return msgspec.structs.replace(receipt, cancelled=tuple(sorted(changes.cancelled)))
+    return msgspec.structs.replace(receipt, cancelled=changes.outcome()[1])
 
 
 def _count_copy(book: Book, acceptance: Acceptance, fate: Duplicate) -> None:

@@ -47,7 +47,6 @@ class SqliteRuns:
 
     def __init__(self, book: Book, now: int) -> None:
         self._book, self._now = book, now
-        self.freed: list[tuple[str, int]] = []
 
     async def insert(self, new: NewRun, waits: Sequence[int]) -> int:
         book, turn = self._book, new.turn
@@ -80,9 +79,10 @@ class SqliteRuns:
         first, last, raw, turn, busy, dead = row
         known = len(book.open)
         members = damage.members(book, first, last, self._now)
-        self.freed += [(members[number].target, at) for number, at in book.open[known:]]
         key = None if raw is None else damage.legible(raw)
-        return Run(run, key, turn, busy, dead, members)
+        found = Run(run, key, turn, busy, dead, members)
+        found.unreadable = [(members[number].target, at) for number, at in book.open[known:]]
+        return found
 
     async def write(self, changed: Sequence[tuple[int, Member]]) -> None:
         ended = self._book.wall(self._now)
@@ -96,8 +96,8 @@ class SqliteRuns:
         )
         self._book.pages += len(changed)
 
-    async def set_turn(self, run: int, turn: int | None) -> None:
-        self._book.db.execute("UPDATE runs SET turn = ? WHERE n = ?", (turn, run))
+    async def set_turn(self, run: Run, turn: int | None) -> None:
+        self._book.db.execute("UPDATE runs SET turn = ? WHERE n = ?", (turn, run.id))
         self._book.pages += 1
 
     async def held(self, key: str) -> int:

@@ -80,7 +80,7 @@ def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
     runs.at_once(changes.follow(run))
     if not changes.freed and not changes.cancelled:
         return HELD
-    return Settled(freed=tuple(sorted(changes.freed)), cancelled=tuple(sorted(changes.cancelled)))
+    return Settled("held", *changes.outcome())
 
 
 def _forget(book: Book, batch: Sequence[Ending]) -> None:

@@ -140,6 +140,7 @@ CREATE TABLE groups (
 -- Runs whose jobs have an order or take turns. A job by itself has none.
 CREATE TABLE runs (
     id uuid PRIMARY KEY,                -- its first job
+    jobs uuid[] NOT NULL,               -- all of them, in their order
     rule text COLLATE "C" NOT NULL,
     delivery uuid NOT NULL,
     origin uuid,                        -- the run that this one replays
@@ -151,7 +152,8 @@ CREATE TABLE runs (
     on_busy smallint,                   -- 0 queue, 1 latest, 2 drop
     on_dead smallint                    -- 0 continue, 1 halt
 );
-CREATE INDEX runs_by_key ON runs (key, turn, n) WHERE turn IS NOT NULL;
+CREATE INDEX runs_by_key ON runs (key, turn, n) WHERE key IS NOT NULL;
+CREATE INDEX runs_by_rule ON runs (rule) WHERE turn IS NOT NULL;
 CREATE INDEX runs_by_delivery ON runs (delivery);
 
 -- Which generations have had jobs of a rule: an orphaned rule is looked up here.

@@ -67,14 +67,14 @@ async def test_an_open_job_is_read_from_the_queue(db: Database, ids: tuple[str, 
             started_at=7,
         )
         await tx.run(
-            "INSERT INTO runs (id, rule, delivery, value, key, turn) "
-            "VALUES ($1, 'paid', $2, 'x', '\\x01', 0)",
+            "INSERT INTO runs (id, jobs, rule, delivery, value, key, turn) "
+            "VALUES ($1, '{}', 'paid', $2, 'x', '\\x01', 0)",
             job,
             delivery,
         )
         await tx.run(
-            "INSERT INTO runs (id, rule, delivery, key, turn) VALUES "
-            "(gen_random_uuid(), 'paid', $1, '\\x01', 2)",
+            "INSERT INTO runs (id, jobs, rule, delivery, key, turn) VALUES "
+            "(gen_random_uuid(), '{}', 'paid', $1, '\\x01', 2)",
             delivery,
         )
         await tx.run(
