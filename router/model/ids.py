@@ -3,8 +3,8 @@
 import random
 from typing import Literal
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
+DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [a + b for a in DIGITS for b in DIGITS]
 _COUNT_MAX = 2**20 - 1
 
 Prefix = Literal["dlv", "evt", "job", "rpl", "aud"]

@@ -8,7 +8,7 @@ from zlib import crc32
 import msgspec
 
 from router.kinds import NUMBERED
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery, DeliveryEvent, DeliverySummary
 from router.model.job import Attempt, Job, Predecessor
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.common.states import DELIVERY_STATES, OUTCOMES, STATES
@@ -142,6 +142,31 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
         m.peer,
         m.replay_of,
         damaged,
+    )
+
+
+def to_summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
+    """
+    A delivery as a list shows it: from its id, endpoint, time, state, names, meta, size of its
+    body, count of copies and time of the last one.
+    """
+    id_, endpoint, received_at, state, names, meta, size, copies, seen = row
+    m = decode_meta(meta)
+    return DeliverySummary(
+        id=id_,
+        endpoint=endpoint,
+        provider=m.provider,
+        received_at=received_at,
+        state=DELIVERY_STATES[state],
+        events=decode_names(names),
+        event_count=m.event_count,
+        body_bytes=size,
+        verified_by=m.verified_by,
+        duplicates=copies or 0,
+        last_seen_at=seen,
+        jobs=jobs,
+        flags=m.flags,
+        replay_of=m.replay_of,
     )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -48,21 +49,32 @@ Died = tuple[str, str, str, str | None, str, int]
 
 
 def by_cause(jobs: Iterable[Died]) -> tuple[Cause, ...]:
-    """Dead jobs by cause, the latest first; examples in the order of the jobs."""
+    """Dead jobs by cause, the latest first."""
+    return joined(
+        cause(rule, action, target, reason, 1, ended_at, ended_at, (id_,))
+        for rule, action, target, reason, id_, ended_at in jobs
+    )
+
+
+def cause(rule: str, action: str, target: str, reason: str | None, *of_jobs: Any) -> Cause:
+    """The cause of dead jobs: their count, their first and last ends, and some of their ids."""
+    words = normalised(reason or "")
+    return Cause(_key(rule, action, target, words), rule, action, target, words, *of_jobs)
+
+
+def joined(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+    """The same ones together, the latest first; the newest jobs are their examples."""
     found: dict[str, Cause] = {}
-    for rule, action, target, reason, id_, ended_at in jobs:
-        key = key_of(rule, action, target, reason)
-        words = normalised(reason or "")
-        one = Cause(key, rule, action, target, words, 1, ended_at, ended_at, (id_,))
-        found[key] = _joined(found[key], one) if key in found else one
+    for one in causes:
+        found[one.key] = _both(found[one.key], one) if one.key in found else one
     return tuple(sorted(found.values(), key=lambda cause: cause.last_at, reverse=True))
 
 
-def _joined(cause: Cause, one: Cause) -> Cause:
+def _both(cause: Cause, one: Cause) -> Cause:
     return msgspec.structs.replace(
         cause,
-        count=cause.count + 1,
+        count=cause.count + one.count,
         first_at=min(cause.first_at, one.first_at),
         last_at=max(cause.last_at, one.last_at),
-        examples=(*cause.examples, *one.examples)[:EXAMPLES],
+        examples=tuple(sorted({*cause.examples, *one.examples}, reverse=True)[:EXAMPLES]),
     )

@@ -61,8 +61,8 @@ class Selection(ABC):
         """That `j` is in this state."""
 
     @abstractmethod
-    def died_of(self, cause: str) -> Condition:
-        """That `j` is dead, of this cause."""
+    def died_so(self) -> Condition:
+        """That `j` is dead, of the selector's cause."""
 
     def text(self, text: str | None) -> str | None:
         """Text as the store keeps it."""
@@ -128,7 +128,7 @@ class Selection(ABC):
         return [
             given("j.rule = ?", one.rule),
             given("j.replay = (SELECT n FROM replays WHERE id = ?)", one.replay),
-            ALL if one.cause is None else self.died_of(one.cause),
+            ALL if one.cause is None else self.died_so(),
             ALL if state is None else (self.is_in(state), []),
         ]
 

@@ -2,6 +2,9 @@
 
 from router.store.common.states import TURN_HALTED
 
+DUE = "lease IS NULL AND waits = 0"
+"""Places in the queue that are due at their time: the index queue_due."""
+
 JOBS_JOINED = (
     "jobs j LEFT JOIN queue q ON q.job = j.id JOIN deliveries d ON d.id = j.delivery "
     "JOIN generations g ON g.n = j.generation"

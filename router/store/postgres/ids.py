@@ -1,9 +1,9 @@
 """Ids as PostgreSQL keeps them: a ULID is 128 bits, so a uuid, without the kind before it."""
 
-from router.model.ids import digits
+from router.model.ids import DIGITS, digits
 
 ULID_LENGTH = 26
-_TO_BASE_32 = str.maketrans("0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789abcdefghijklmnopqrstuv")
+_TO_BASE_32 = str.maketrans(DIGITS, "0123456789abcdefghijklmnopqrstuv")
 
 
 def encode_id(id_: str) -> bytes:

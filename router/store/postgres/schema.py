@@ -1,5 +1,6 @@
 """The schema's versions: each migration is one file, applied in one transaction."""
 
+import re
 from pathlib import Path
 
 from router.errors import StoreRefused
@@ -9,6 +10,9 @@ MIGRATIONS = tuple(
     path.read_text("utf-8")
     for path in sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
 )
+
+TABLES = tuple(re.findall(r"^CREATE TABLE (\w+) \(", "".join(MIGRATIONS), re.MULTILINE))
+"""All of them, their partitions left out."""
 
 OLDEST_PROGRAM = 1
 """The lowest schema that a program may know and still work on what these migrations make."""

@@ -15,14 +15,13 @@ from router.model.target import TargetCounts
 from router.store.common.columns import (
     decode_events,
     decode_json,
-    decode_meta,
-    decode_names,
     to_attempt,
     to_delivery,
+    to_summary,
 )
 from router.store.common.death_causes import by_cause
 from router.store.common.selection import PAGE, only
-from router.store.common.states import DELIVERY_STATES, OUTCOME, STATES
+from router.store.common.states import OUTCOME, STATES
 from router.store.sqlite.damage import is_unreadable, legible
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
@@ -60,28 +59,7 @@ def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySumm
         (listed(jobs),),
     ):
         jobs[number][STATES[state]] = count
-    return tuple([_summary(row, jobs[row[0]]) for row in rows])
-
-
-def _summary(row: Any, jobs: dict[str, int]) -> DeliverySummary:
-    _, id_, endpoint, received_at, state, names, meta, size, copies, seen = row
-    m = decode_meta(meta)
-    return DeliverySummary(
-        id=id_,
-        endpoint=endpoint,
-        provider=m.provider,
-        received_at=received_at,
-        state=DELIVERY_STATES[state],
-        events=decode_names(names),
-        event_count=m.event_count,
-        body_bytes=size,
-        verified_by=m.verified_by,
-        duplicates=copies or 0,
-        last_seen_at=seen,
-        jobs=jobs,
-        flags=m.flags,
-        replay_of=m.replay_of,
-    )
+    return tuple([to_summary(row[1:], jobs[row[0]]) for row in rows])
 
 
 def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:

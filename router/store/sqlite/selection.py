@@ -38,6 +38,6 @@ class SqliteSelection(Selection):
     def is_in(self, state: str) -> str:
         return state_is(state, "j.")
 
-    def died_of(self, cause: str) -> Condition:
-        died_of = "cause_of(j.rule, j.action, j.target, j.reason) = ?"
-        return f"{self.is_in('dead')} AND {died_of}", [cause]
+    def died_so(self) -> Condition:
+        died_so = "cause_of(j.rule, j.action, j.target, j.reason) = ?"
+        return f"{self.is_in('dead')} AND {died_so}", [self.selector.cause]

@@ -1,0 +1,104 @@
+"""Selectors in the words of PostgreSQL's tables."""
+
+from router.errors import UsageError
+from router.model.ids import DIGITS
+from router.store.common.death_causes import key_of
+from router.store.common.selection import NONE, Condition, Selection, full_prefix, given
+from router.store.common.states import DEAD, RUNNING, STATES
+from router.store.postgres.database import Tx
+from router.store.postgres.ids import ULID_LENGTH
+from router.store.postgres.texts import escape, unescape
+from router.store.values import Selector
+
+Death = tuple[str, str, str, str]
+"""Rule, action, target and reason of dead jobs."""
+
+
+async def of(tx: Tx, selector: Selector) -> "PostgresSelection":
+    """
+    What this selector says now. No SQL knows causes: the deaths of the one that is asked for are
+    looked up, of each that are alike one.
+    """
+    selected = PostgresSelection(selector)
+    if selector.cause is not None:
+        selected.deaths = [one for one in await deaths(tx) if key_of(*one) == selector.cause]
+    return selected
+
+
+async def deaths(tx: Tx) -> list[Death]:
+    """Those that dead jobs have died, of all that are alike one."""
+    rows = await tx.all(
+        f"SELECT DISTINCT rule, action, target, coalesce(reason, '') FROM jobs WHERE state = {DEAD}"
+    )
+    return [(rule, action, target, unescape(reason)) for rule, action, target, reason in rows]
+
+
+class PostgresSelection(Selection):
+    """What changes of an open job stands in `q` queue; ids are uuids."""
+
+    named = "strpos(d.names, ?) > 0"
+    earliest = "least(j.created_at, d.received_at)"
+    of_delivery = "FROM jobs j LEFT JOIN queue q ON q.job = j.id WHERE j.delivery = d.id"
+    delivered = "d.id IN (SELECT j.delivery FROM jobs j WHERE {})"
+    idle = f"q.state < {RUNNING}"
+    halts = "j.run IN (SELECT id FROM runs WHERE turn = {})"
+    newer = (
+        "FROM jobs newer WHERE newer.delivery = j.delivery AND newer.id > j.id "
+        "AND newer.event_index = j.event_index AND newer.rule = j.rule "
+        "AND newer.action = j.action AND newer.replay_of IS NOT NULL"
+    )
+
+    def __init__(self, selector: Selector) -> None:
+        super().__init__(selector)
+        self.deaths: list[Death] = []
+
+    def has_id(self, column: str, prefix: str, kind: str) -> Condition:
+        return has_id(column, prefix, kind)
+
+    def before(self, column: str) -> Condition:
+        before = self.selector.before
+        return given(f"{column} < ?", None if before is None else place(before))
+
+    def is_in(self, state: str) -> str:
+        if state not in STATES:
+            return "FALSE"
+        number = STATES.index(state)
+        return f"q.state = {number}" if number <= RUNNING else f"j.state = {number}"
+
+    def died_so(self) -> Condition:
+        if not self.deaths:
+            return NONE
+        died_so = "(j.rule, j.action, j.target, coalesce(j.reason, ''))"
+        listed = "SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::text[])"
+        columns = [[escape(text) for text in column] for column in zip(*self.deaths, strict=True)]
+        return f"{self.is_in('dead')} AND {died_so} IN ({listed})", columns
+
+    def text(self, text: str | None) -> str | None:
+        return escape(text)
+
+
+def has_id(column: str, prefix: str, kind: str) -> Condition:
+    """That an id is this text, or begins with it if it is long enough."""
+    full = full_prefix(prefix, kind)
+    if full is None or not _is_beginning(full[4:]):
+        return NONE
+    if len(full) == ULID_LENGTH + 4:
+        return f"{column} = ?", [full]
+    return f"{column} BETWEEN ? AND ?", [full.ljust(ULID_LENGTH + 4, c) for c in "0Z"]
+
+
+def place(id_: str) -> str:
+    """
+    The lowest id that does not sort before this text, which begins as one does.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not _is_beginning(id_[4:]):
+        raise UsageError(f"{id_} is no id to go on from; leave it out to start again")
+    return id_.ljust(ULID_LENGTH + 4, "0")
+
+
+def _is_beginning(digits: str) -> bool:
+    """Whether an id of 128 bits may begin with these digits."""
+    return len(digits) <= ULID_LENGTH and digits[:1] <= "7" and set(DIGITS).issuperset(digits)
