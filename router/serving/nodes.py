@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import NamedTuple
 
 from router.clock import Clock
 from router.dispatch import Dispatcher
@@ -21,13 +22,26 @@ RECLAIM_S = 5.0
 """How often jobs of nodes that are gone are looked for, whoever declared them gone."""
 
 
+class Joined(NamedTuple):
+    """The number that this node got, and when it was asked for (monotonic time)."""
+
+    node: str
+    at: float
+
+
+async def join(store: NodeStore, card: NodeCard, clock: Clock) -> Joined:
+    """Become a node of the store. Raises StoreUnavailable."""
+    asked = clock.monotonic()
+    return Joined(await store.join(card), asked)
+
+
 class Membership:
     """
     Beats, declares gone who does not, and has `dispatch` take over their jobs. While its own last
     beat is too long ago it starts no work. Once it has been declared gone itself it goes on as
     another node: what runs goes on, and the fence decides whose result is written.
 
-    `node` joined at `joined_at`, before the store was asked; `card` is what it says of itself.
+    `card` is what it says of itself.
     """
 
     def __init__(
@@ -35,24 +49,23 @@ class Membership:
         *,
         store: NodeStore,
         dispatch: Dispatcher,
-        node: str,
-        joined_at: float,
+        joined: Joined,
         card: Callable[[], NodeCard],
         clock: Clock,
         log: Log,
     ) -> None:
-        self.node = node
+        self.node = joined.node
         self._store, self._dispatch, self._card = store, dispatch, card
         self._clock, self._log = clock, log
         self._detector = FailureDetector()
-        self._until = joined_at + LATE_S
+        self._until = joined.at + LATE_S
         self._held_back = self._failing = False
-        self._reclaim_at = joined_at
+        self._reclaim_at = joined.at
         self._reclaiming: asyncio.Task[None] | None = None
-        dispatch.start_until(self._until)
 
     async def run(self) -> None:
         """Beat for ever."""
+        self._dispatch.start_until(self._until)
         try:
             while True:
                 await self._beat()
@@ -98,11 +111,11 @@ class Membership:
 
     async def _rejoin(self) -> None:
         self._hold_back("this node was declared gone")
-        asked, former = self._clock.monotonic(), self.node
-        self.node = await self._store.join(self._card())
+        joined = await join(self._store, self._card(), self._clock)
+        self._log.warning("joined anew", node=joined.node, former=self.node)
+        self.node = joined.node
         self._dispatch.rejoined(self.node)
-        self._log.warning("joined anew", node=self.node, former=former)
-        self._go_on(asked)
+        self._go_on(joined.at)
 
     def _hold_back(self, reason: str) -> None:
         if not self._held_back:

@@ -15,9 +15,10 @@ from router.errors import StoreRefused
 from router.metrics import Metrics
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
+from router.serving.nodes import join
 from router.store.sqlite.store import SqliteStore, open_store
 from router.wiring import terminal
-from router.wiring.live import GenerationSource, restore_former
+from router.wiring.live import GenerationSource, node_card, restore_former
 from router.wiring.server import ServeOptions, Server
 
 
@@ -100,7 +101,8 @@ async def _with_store(
         log.warning(warning)
     if store.remark is not None:
         log.info(store.remark)
-    server = Server(options, source, LiveRef(live), store, clock, metrics)
+    joined = await join(store, node_card(live, options.node), clock)
+    server = Server(options, source, LiveRef(live), store, clock, metrics, joined)
     await server.put_in_force(live)
     await restore_former(server.live, store, source, server.log)
     await server.clock_sync.begin()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from router import __version__
 from router.clock import Clock
 from router.config import KeptFiles, Loaded, load
 from router.errors import ConfigError, Diagnostic, SecretMissing
@@ -12,7 +13,7 @@ from router.model.job import OPEN
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
-from router.store.values import Generation
+from router.store.values import Generation, NodeCard
 from router.wiring.dev import DevFile
 from router.wiring.rules import Overrides, read_rules, texts
 from router.wiring.secret_values import resolve_secrets, unset_variables
@@ -64,6 +65,14 @@ class GenerationSource:
 def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:
     """What the store keeps of a ruleset."""
     return Generation(ruleset.generation, ruleset.text, ruleset.context, clock.now())
+
+
+def node_card(live: LiveRuleset, name: str) -> NodeCard:
+    """What the node of this name says of itself while these rules are in force."""
+    ruleset = live.ruleset
+    scheme = "http" if ruleset.server.admin_tls is None else "https"
+    admin = f"{scheme}://{ruleset.server.admin}"
+    return NodeCard(name, admin, __version__, ruleset.generation)
 
 
 async def put_in_force(store: Store, live: LiveRuleset, *, node: str, clock: Clock) -> None:

@@ -28,6 +28,7 @@ from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
 from router.serving.conditions import watches
 from router.serving.memory import settle_collector
+from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
 from router.serving.quiet_endpoints import QuietEndpoints
@@ -48,7 +49,7 @@ from router.web.server import Listener
 from router.web.tls import Certificate
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
-from router.wiring.live import GenerationSource, put_in_force
+from router.wiring.live import GenerationSource, node_card, put_in_force
 from router.wiring.management import EndpointRanges
 from router.wiring.observers import (
     DispatchObserver,
@@ -96,6 +97,7 @@ class Server:
         store: SqliteStore,
         clock: SteadyClock,
         metrics: Metrics,
+        joined: Joined,
     ) -> None:
         self.options, self.source, self.live = options, source, live
         self.store, self.clock, self.metrics = store, clock, metrics
@@ -110,14 +112,14 @@ class Server:
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
-        self._out()
+        self._out(joined)
         self._upkeep()
         self.reloader = self._reloader()
         self._in()
         self.public, self.admin = self._listeners()
 
-    def _out(self) -> None:
-        """Dispatch, the router's own events, and who observes both."""
+    def _out(self, joined: Joined) -> None:
+        """Dispatch, as which node, the router's own events, and who observes them."""
         live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
         lines = TerminalObserver if self.options.human else DispatchObserver
         reports = (
@@ -137,9 +139,17 @@ class Server:
             dispatch_live(live, self.source.environ, self.own.died),
             clock=clock,
             rng=self.rng,
-            node=secrets.token_hex(6),
+            node=joined.node,
             observe=self.observe,
             settings=DispatchSettings(dry=self.options.dry),
+        )
+        self.nodes = Membership(
+            store=store,
+            dispatch=self.dispatch,
+            joined=joined,
+            card=lambda: node_card(live.current, self.options.node),
+            clock=clock,
+            log=logs.get("nodes"),
         )
         measure_targets(metrics, self.dispatch)
         self.writer = OwnEventWriter(
@@ -242,6 +252,8 @@ class Server:
     def process(self) -> Process:
         """The loops and listeners, ready to run."""
         loops = {"manager": self.manager.watch} if self.manager.watchdog_s else {}
+        if self.store.shared:
+            loops |= {"nodes": self.nodes.run, "lateness": self.nodes.watch}
         return Process(
             listeners=[self.admin, self.public],
             loops=loops

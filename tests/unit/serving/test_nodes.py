@@ -9,7 +9,7 @@ import pytest
 from router import log
 from router.errors import StoreUnavailable
 from router.serving.failure_detector import GONE_S
-from router.serving.nodes import BEAT_S, LATE_S, RECLAIM_S, Membership
+from router.serving.nodes import BEAT_S, LATE_S, RECLAIM_S, Membership, join
 from router.store.values import Beats, NodeCard, Recovered
 from tests.clocks import ManualClock, settle
 from tests.conformance.model_nodes import ModelNodes
@@ -82,12 +82,10 @@ class World:
         self.tasks: list[asyncio.Future[None]] = []
 
     async def begin(self) -> None:
-        node = await self.store.join(CARD)
         self.nodes = Membership(
             store=self.store,
             dispatch=self.dispatch,  # type: ignore[arg-type]
-            node=node,
-            joined_at=self.clock.monotonic(),
+            joined=await join(self.store, CARD, self.clock),
             card=lambda: CARD,
             clock=self.clock,
             log=log.get("test"),

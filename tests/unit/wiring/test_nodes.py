@@ -1,0 +1,49 @@
+"""A server is a node of its store; only where others may be there does it beat."""
+
+from pathlib import Path
+
+import pytest
+
+from router import __version__
+from router.clock import steady
+from router.metrics import Metrics
+from router.rules.live import LiveRef
+from router.serving.nodes import join
+from router.store.sqlite.store import open_store
+from router.wiring.live import GenerationSource, node_card
+from router.wiring.rules import Overrides
+from router.wiring.server import ServeOptions, Server
+
+RULES = (
+    "version: 1\nserver: {store: 'sqlite:router.db', admin: 127.0.0.1:8009}\n"
+    "endpoints: {shop: {id: shop-0123456789abcdef, provider: shopify, verify: none}}\n"
+    "rules: [{id: a, from: shop, actions: {log: x}}]\n"
+)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES, encoding="utf-8")
+    source = GenerationSource(path, environ={}, dev=False, overrides=Overrides())
+    live, _ = source.build()
+    clock = steady()
+    store = await open_store(live.ruleset.server.store, clock=clock)
+    store.shared = shared
+    try:
+        card = node_card(live, "one")
+        assert card.admin == "http://127.0.0.1:8009"
+        assert (card.version, card.generation) == (__version__, live.ruleset.generation)
+        joined = await join(store, card, clock)
+        options = ServeOptions(path, node="one")
+        server = Server(options, source, LiveRef(live), store, clock, Metrics(), joined)
+        lease = server.dispatch.reserve("log", "log")
+        assert lease is not None
+        assert lease.startswith(f"{joined.node}/")
+        loops = server.process()._loops
+        assert {"nodes", "lateness"} <= loops.keys() or not shared
+        assert not {"nodes", "lateness"} & loops.keys() or shared
+        (seen,) = await store.reads.nodes()
+        assert (seen.number, seen.card) == (joined.node, card)
+    finally:
+        await store.close()
