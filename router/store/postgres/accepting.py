@@ -1,16 +1,17 @@
 """Making deliveries durable: keys decide what is new, then delivery and jobs follow."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
 import asyncpg
+import msgspec
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
 from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
 from router.store.common.columns import decode_events
-from router.store.postgres import partitions
+from router.store.postgres import partitions, runs
 from router.store.postgres.accepting_at_once import accept_at_once, is_usual
 from router.store.postgres.database import CROSSED, Database, Tx
 from router.store.postgres.delivery_rows import (
@@ -173,10 +174,8 @@ async def _owners(tx: Tx, keys: Collection[bytes]) -> dict[bytes, str]:
     return {key: f"dlv_{delivery}" for key, delivery in found}
 
 
-async def _store(
-    tx: Tx, new: Iterable[Acceptance], receipts: Mapping[str, Receipt], now: int
-) -> None:
-    """The rows of those that are not known."""
+async def _store(tx: Tx, new: Iterable[Acceptance], receipts: dict[str, Receipt], now: int) -> None:
+    """The rows of those that are not known; their receipts say what their runs have cancelled."""
     numbers = {id_: await tx.generation(id_) for id_ in sorted(generations(new))}
     rows = NewRows(numbers, tx.db.wall(now))
     for one in new:
@@ -187,8 +186,23 @@ async def _store(
     if len(stored) < len(rows.deliveries):
         raise _came_meanwhile()
     await insert(tx, rows.jobs)
+    if rows.runs:
+        await _add_runs(tx, rows, receipts, now)
     if rows.due:
         await tx.run("SELECT pg_notify($1, $2)", CHANNEL, notice(rows.due))
+
+
+async def _add_runs(tx: Tx, rows: NewRows, receipts: dict[str, Receipt], now: int) -> None:
+    """The runs in order, each with a turn or none."""
+    new = [run for runs_of in rows.runs.values() for run in runs_of]
+    async with runs.changing(tx, now, new=new) as changes:
+        for id_, runs_of in rows.runs.items():
+            for run in runs_of:
+                await changes.add(run)
+            freed, cancelled = changes.outcome()
+            rows.due.update([target for target, _ in freed])
+            if cancelled:
+                receipts[id_] = msgspec.structs.replace(receipts[id_], cancelled=cancelled)
 
 
 def _came_meanwhile() -> asyncpg.SerializationError:

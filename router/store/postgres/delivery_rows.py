@@ -8,6 +8,7 @@ from router.model.delivery import DeliveryEvent
 from router.model.job import NewJob
 from router.store.common.claims import Claim
 from router.store.common.columns import encode_events, encode_meta, encode_names
+from router.store.common.run_changes import NewRun
 from router.store.common.states import DELIVERY_STATE
 from router.store.postgres.job_rows import JobRow, columns, job_row, unnested
 from router.store.postgres.texts import escape
@@ -53,8 +54,8 @@ def key_columns(claims: Iterable[Claim]) -> list[Sequence[Any]]:
 
 class NewRows:
     """
-    The rows of new deliveries and of jobs by themselves, made at `wall` time. `due` are targets of
-    jobs that may start. `numbers` has their generations.
+    The rows of new deliveries, of jobs by themselves and of each delivery's `runs`, made at `wall`
+    time. `due` are targets of jobs that may start. `numbers` has their generations.
     """
 
     def __init__(self, numbers: Mapping[str, int], wall: int) -> None:
@@ -63,6 +64,7 @@ class NewRows:
         self.jobs: list[JobRow] = []
         self.rules: set[tuple[str, int]] = set()
         self.due: set[str] = set()
+        self.runs: dict[str, list[NewRun]] = {}
 
     def add(self, one: Acceptance, events: Sequence[DeliveryEvent], jobs: Iterable[NewJob]) -> None:
         """A delivery with those of its events and jobs that are new."""
@@ -81,18 +83,29 @@ class NewRows:
                 delivery.body,
             )
         )
+        runs: dict[str, list[tuple[NewJob, JobRow]]] = {}
         for job in jobs:
             generation = own if job.generation is None else numbers[job.generation]
+            row = job_row(job, delivery.id, generation, self._wall)
             self.rules.add((job.rule, generation))
-            self.jobs.append(job_row(job, delivery.id, generation, self._wall))
             if job.state == "available":
                 self.due.add(job.target)
+            if job.run is None:
+                self.jobs.append(row)
+            else:
+                runs.setdefault(job.run, []).append((job, row))
+        if runs:
+            self.runs[delivery.id] = [_new_run(members) for members in runs.values()]
 
     @property
     def deliveries(self) -> list[Sequence[Any]]:
         """In the order in which everybody stores them: two may wait for each other's commit."""
         self._deliveries.sort(key=itemgetter(0))
         return self._deliveries
+
+
+def _new_run(members: Sequence[tuple[NewJob, JobRow]]) -> NewRun:
+    return NewRun([job for job, _ in members], [row for _, row in members], members[0][0].turn)
 
 
 def generations(group: Iterable[Acceptance]) -> set[str]:

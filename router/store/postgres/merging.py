@@ -91,7 +91,7 @@ class Merged(Generic[Item, Answer]):
                     call.answers.set_exception(error)
         else:
             for call in calls:
-                answers = tuple(islice(found, len(call.items)))
+                answers = list(islice(found, len(call.items)))
                 if not call.answers.done():
                     call.answers.set_result(answers)
 

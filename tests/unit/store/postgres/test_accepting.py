@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from router.errors import RouterError, StoreUnavailable
-from router.model.job import committed
+from router.model.job import Group, Predecessor, Turn, committed
 from router.store.postgres.accepting import accept_all
 from router.store.postgres.database import Database
 from router.store.values import Acceptance, Accepted, Duplicate
@@ -114,3 +114,42 @@ async def test_a_day_without_partitions_is_made(db: Database, make: Maker) -> No
     at_once = await asyncio.gather(accept(db, *group), accept(db, *reversed(group)))
     assert at_once == [[Accepted(i) for i in ids], [Accepted(i) for i in reversed(ids)]]
     assert set(await deliveries(db)) == set(ids)
+
+
+async def test_jobs_of_a_paused_rule_wait(db: Database, make: Maker) -> None:
+    group = [make.acceptance(b"k", jobs=[make.job(state="waiting"), make.job()])]
+    await accept(db, *group)
+    assert [(job.state, job.waits_for) for job in await jobs(db)] == [
+        ("waiting", ("its paused rule",)),
+        ("available", ()),
+    ]
+
+
+async def test_runs_of_a_group_meet_in_the_order_of_their_deliveries(
+    db: Database, make: Maker
+) -> None:
+    latest = Turn("deploy\x1fx", "x", Group(on_busy="latest"))
+    group = [
+        make.acceptance(bytes([i]), jobs=[make.job(run="r", turn=latest), make.job(action="log")])
+        for i in range(3)
+    ]
+    receipts = await accept(db, *group)
+    assert [one.cancelled for one in receipts if isinstance(one, Accepted)] == [
+        (),
+        ("superseded",),
+        ("superseded",),
+    ]
+    told = [f"{job.action} {job.state}" for job in await jobs(db)]
+    assert told == ["erp cancelled", "log available"] * 2 + ["erp available", "log available"]
+    assert await accept(db, *group) == [Accepted(one.delivery.id) for one in group]
+
+
+async def test_a_run_has_its_order(db: Database, make: Maker) -> None:
+    first = make.job(run="r", action="a")
+    second = make.job(run="r", action="b", after=(Predecessor("a"),))
+    one = make.acceptance(b"k", jobs=[first, second])
+    await accept(db, one)
+    assert [(job.state, job.after) for job in await jobs(db)] == [
+        ("available", ()),
+        ("waiting", (Predecessor("a"),)),
+    ]

@@ -147,8 +147,8 @@ async def test_a_copy_at_the_same_node_waits_in_line(
     first = store.accept_all([one])
     await relay.lost.wait()
     other = store.accept_all([copy])
-    assert list(await other) == [Duplicate(one.delivery.id)]
-    assert list(await first) == [Accepted(one.delivery.id)]
+    assert await other == [Duplicate(one.delivery.id)]
+    assert await first == [Accepted(one.delivery.id)]
     await store.close()
 
 
