@@ -10,6 +10,7 @@ from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
 from router.model.job import Job, Settlement
 from router.model.operations import Audit
+from router.model.target import Pause
 from router.store.postgres import (
     accepting,
     adding,
@@ -182,19 +183,25 @@ class PostgresStore:
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
         return await self._in_steps(partial(operations.revive, selector=selector, now=now), audit)
 
-    async def hold(
-        self,
-        paused: frozenset[str],
-        targets: frozenset[str] = frozenset(),
-        *,
-        generation: str,
-        now: int = 0,
-    ) -> int:
+    async def hold(self, paused: frozenset[str], *, generation: str, now: int = 0) -> int:
+        return await self._until_none(
+            partial(holding.hold, rules=paused, generation=generation, now=now)
+        )
+
+    async def pause_target(self, target: str, *, reason: str, by: str, at: int) -> int:
+        pause = partial(holding.pause, target=target, why=Pause(reason, by, at))
+        held = await self._db.transact(pause)
+        return held + await self._until_none(partial(holding.pause_on, target=target))
+
+    async def resume_target(self, target: str, *, now: int) -> int:
+        freed = await self._db.transact(partial(holding.resume, target=target, now=now))
+        return freed + await self._until_none(partial(holding.resume_on, target=target, now=now))
+
+    async def _until_none(self, step: Callable[[Tx], Awaitable[int]]) -> int:
+        """Step by step, until one changes nothing; how many were changed."""
         changed = 0
-        while step := await self._db.transact(
-            lambda tx: holding.hold(tx, paused, targets, generation, now)
-        ):
-            changed += step
+        while more := await self._db.transact(step):
+            changed += more
         return changed
 
     regroup = _verb(runs.regroup)

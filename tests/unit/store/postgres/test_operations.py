@@ -6,6 +6,7 @@ import pytest
 
 from router.errors import StoreUnavailable
 from router.model.operations import Audit
+from router.model.target import Pause
 from router.store.common.states import AVAILABLE, RETRYABLE, RUNNING, WAITING
 from router.store.postgres import audit_log, holding, operations, publishing
 from router.store.postgres.database import Database, Tx
@@ -127,7 +128,7 @@ async def test_two_routers_hold_and_release_each_job_once(db: Database, make: Ma
 
     async def hold(rules: frozenset[str]) -> int:
         return await db.transact(
-            lambda tx: holding.hold(tx, rules, NOBODY, GENERATION, START_MS + 5)
+            lambda tx: holding.hold(tx, rules, generation=GENERATION, now=START_MS + 5)
         )
 
     await db.transact(fill)
@@ -147,12 +148,19 @@ async def test_a_job_that_waits_for_more_waits_on(db: Database, make: Maker) -> 
         await add_open_job(tx, delivery, make.job().id, state=WAITING, waits=2)
         await add_open_job(tx, delivery, make.job().id, state=RUNNING, lease="1/1")
 
-    async def hold(rules: frozenset[str], targets: frozenset[str]) -> int:
-        return await db.transact(lambda tx: holding.hold(tx, rules, targets, GENERATION, START_MS))
+    async def hold(rules: frozenset[str]) -> int:
+        return await db.transact(
+            lambda tx: holding.hold(tx, rules, generation=GENERATION, now=START_MS)
+        )
 
     await db.transact(fill)
-    assert await hold(frozenset({"paid"}), frozenset({"erp"})) == 2
+    why = Pause("they migrate", "ann", START_MS)
+    paused = await asyncio.gather(
+        *[db.transact(lambda tx: holding.pause(tx, "erp", why)) for _ in range(3)]
+    )
+    assert sorted(paused) == [0, 0, 1]
+    assert await hold(frozenset({"paid"})) == 1
     assert (await queued(db))[0] == (WAITING, 2 + 4 + 8, START_MS)
-    assert await hold(NOBODY, frozenset({"erp"})) == 1
-    assert await hold(NOBODY, NOBODY) == 1
+    assert await hold(NOBODY) == 1
+    assert await db.transact(lambda tx: holding.resume(tx, "erp", START_MS)) == 1
     assert await queued(db) == [(WAITING, 2, START_MS), (RUNNING, 0, START_MS)]
