@@ -1,6 +1,6 @@
 """Rows of a database, put there by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from router.kinds import KINDS
 from router.store.common.states import AVAILABLE
@@ -20,10 +20,9 @@ async def add_delivery(tx: Tx, id_: str) -> None:
     )
 
 
-async def add_job(tx: Tx, delivery: str, id_: str, **given: object) -> None:
-    """Its own row, which says how it ended if that is given."""
+async def add_job(tx: Tx, delivery: str, *ids: str, **given: object) -> None:
+    """The own row of each, which says how it ended if that is given."""
     values = {
-        "id": id_,
         "delivery": delivery,
         "target": "erp",
         "rule": "paid",
@@ -36,14 +35,13 @@ async def add_job(tx: Tx, delivery: str, id_: str, **given: object) -> None:
         "generation": await tx.generation(GENERATION),
         **given,
     }
-    await _insert(tx, "jobs", values)
+    await _insert(tx, "jobs", "id", ids, values)
 
 
-async def add_open_job(tx: Tx, delivery: str, id_: str, **given: object) -> None:
-    """A job and its row in the queue."""
-    await add_job(tx, delivery, id_)
+async def add_open_job(tx: Tx, delivery: str, *ids: str, **given: object) -> None:
+    """Jobs and their rows in the queue."""
+    await add_job(tx, delivery, *ids)
     values = {
-        "job": id_,
         "delivery": delivery,
         "target": "erp",
         "rule": "paid",
@@ -52,10 +50,13 @@ async def add_open_job(tx: Tx, delivery: str, id_: str, **given: object) -> None
         "due_at": START_MS,
         **given,
     }
-    await _insert(tx, "queue", values)
+    await _insert(tx, "queue", "job", ids, values)
 
 
-async def _insert(tx: Tx, table: str, values: Mapping[str, object]) -> None:
-    marks = ", ".join("?" for _ in values)
-    sql = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - its own names
-    await tx.run(sql, *values.values())
+async def _insert(
+    tx: Tx, table: str, id_column: str, ids: Sequence[str], values: Mapping[str, object]
+) -> None:
+    columns = ", ".join([id_column, *values])
+    marks = ", ".join(f"${n}" for n in range(1, len(values) + 2))
+    sql = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - its own names
+    await tx.each(sql, [(id_, *values.values()) for id_ in ids])
