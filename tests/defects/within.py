@@ -164,9 +164,9 @@ CHAINS = (
         "a halted queue goes on",
         Edit(
             "router/store/common/run_changes.py",
-            "            await self._rows.set_turn(run, TURN_HALTED if halts else None)\n"
+            "            await self.rows.set_turn(run, TURN_HALTED if halts else None)\n"
             "            if halts:\n                return\n",
-            "            await self._rows.set_turn(run, None)\n",
+            "            await self.rows.set_turn(run, None)\n",
         ),
         "conformance/test_groups.py::test_i23_halt_keeps_the_queue_waiting_for_an_operator",
     ),

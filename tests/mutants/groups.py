@@ -119,10 +119,13 @@ GROUPS = (
                 *_unit("store/test_writer.py", "store/test_clock_step.py"),
                 *_STORE,
             ),
-            "store/sqlite/adding.py": (
-                *_unit("store/test_adding.py"),
-                "tests/conformance/test_replays.py",
-                *_STORE,
+            **dict.fromkeys(
+                ("store/sqlite/adding.py", "store/common/adding.py", "store/common/replaying.py"),
+                (
+                    *_unit("store/test_adding.py"),
+                    "tests/conformance/test_replays.py",
+                    *_STORE,
+                ),
             ),
             "store/sqlite/holding.py": (*_unit("store/test_holding.py"), *_STORE),
         },

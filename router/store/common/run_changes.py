@@ -130,7 +130,7 @@ class RunChanges:
     """
 
     def __init__(self, rows: RunRows, now: int) -> None:
-        self._rows, self._now = rows, now
+        self.rows, self._now = rows, now
         self.freed: list[tuple[str, int]] = []
         self.cancelled: list[str] = []
 
@@ -142,13 +142,13 @@ class RunChanges:
 
     async def add(self, new: NewRun) -> None:
         """Add a run, and decide whether it has its turn."""
-        run = await self._rows.insert(new, new.waits())
+        run = await self.rows.insert(new, new.waits())
         if new.turn is not None:
             await self._enter(run, new.turn, new.takes_over)
 
     async def _enter(self, run: RunId, turn: Turn, takes_over: RunId) -> None:
         """A new run meets those of its key that are there: the table of concurrency groups."""
-        rows, group = self._rows, turn.group
+        rows, group = self.rows, turn.group
         if takes_over is not None:
             if (halted := await self._load(takes_over)) is not None:
                 await rows.set_turn(halted, None)
@@ -161,7 +161,7 @@ class RunChanges:
 
     async def _only_newest(self, run: RunId, turn: Turn) -> None:
         """Older runs of the key that wait are superseded, and those that hold a turn and yield."""
-        rows = self._rows
+        rows = self.rows
         for older in await rows.standing(turn.key, TURN_WAITS):
             if older != run:
                 await self._cancel_rest(await self._load(older), chains.SUPERSEDED)
@@ -176,7 +176,7 @@ class RunChanges:
         if run is not None:
             chains.cancel_rest(run.members, reason)
             await self._write(run)
-            await self._rows.set_turn(run, None)
+            await self.rows.set_turn(run, None)
 
     async def follow(self, id_: RunId) -> None:
         """A job of this run has ended or is between its attempts: see what that means."""
@@ -189,7 +189,7 @@ class RunChanges:
         if chains.ended(run.members):
             dead = any(member.state == "dead" for member in run.members)
             halts = run.halts and run.turn != TURN_WAITS and dead
-            await self._rows.set_turn(run, TURN_HALTED if halts else None)
+            await self.rows.set_turn(run, TURN_HALTED if halts else None)
             if halts:
                 return
         elif run.latest and run.turn == TURN_HAS and await self._is_superseded(run):
@@ -199,16 +199,16 @@ class RunChanges:
         await self.advance(run.key)
 
     async def _is_superseded(self, run: Run) -> bool:
-        return chains.yields(run.members) and await self._rows.is_awaited(run)
+        return chains.yields(run.members) and await self.rows.is_awaited(run)
 
     async def follow_jobs(self, jobs: JobIds) -> None:
         """These jobs were changed by a verb: see to their runs."""
-        for id_ in await self._rows.of_jobs(jobs):
+        for id_ in await self.rows.of_jobs(jobs):
             await self.follow(id_)
 
     async def reopen(self, jobs: JobIds) -> None:
         """These jobs were dead and are not: their runs go on."""
-        for id_ in await self._rows.of_jobs(jobs):
+        for id_ in await self.rows.of_jobs(jobs):
             if (run := await self._load(id_)) is None:
                 continue
             chains.wait_again(run.members)
@@ -219,12 +219,12 @@ class RunChanges:
                         member.hold(chains.TURN)
             await self._write(run)
             if run.key is not None:
-                await self._rows.set_turn(run, TURN_WAITS if queues else TURN_HAS)
+                await self.rows.set_turn(run, TURN_WAITS if queues else TURN_HAS)
                 await self.advance(run.key)
             await self.follow(id_)
 
     async def _load(self, id_: RunId) -> Run | None:
-        if (run := await self._rows.load(id_)) is not None:
+        if (run := await self.rows.load(id_)) is not None:
             self.freed += run.unreadable
         return run
 
@@ -237,11 +237,11 @@ class RunChanges:
                 self.cancelled.append((member.reason or "").partition(":")[0])
             elif member.state in ("available", "retryable"):
                 self.freed.append((member.target, member.due_at))
-        await self._rows.write(changed)
+        await self.rows.write(changed)
 
     async def advance(self, key: Key) -> None:
         """Give the turns of a key that are free to the runs that wait longest."""
-        while (following := await self._rows.next(key)) is not None:
+        while (following := await self.rows.next(key)) is not None:
             await self._give_turn(following)
 
     async def _give_turn(self, id_: RunId) -> None:
@@ -251,20 +251,20 @@ class RunChanges:
             if member.waits & chains.TURN:
                 member.free(chains.TURN, self._now)
         await self._write(run)
-        await self._rows.set_turn(run, TURN_HAS)
+        await self.rows.set_turn(run, TURN_HAS)
 
     async def regroup(self, groups: Mapping[str, Group | None]) -> int:
         """Apply today's groups to the runs that have or await a turn."""
         none = Group(UNLIMITED, "queue", "continue")
         today = {rule: group or none for rule, group in groups.items()}
-        changed, keys = await self._rows.regroup(today)
+        changed, keys = await self.rows.regroup(today)
         for key in keys:
             await self.advance(key)
         return changed
 
     async def forget(self, which: str, values: Any) -> None:
         """The jobs of the runs that this condition selects are about to be removed, so they are."""
-        for key in await self._rows.forget(which, values):
+        for key in await self.rows.forget(which, values):
             await self.advance(key)
 
 

@@ -36,11 +36,12 @@ JOB_TYPES = {
     "attempt": "integer",
     "lease": "text",
     "started_at": "bigint",
+    "kept": "boolean",
 }
 _RUN = 14
 _JOB = (
     "id, delivery, target, rule, action, kind, event_index, event_id, event, created_at, "
-    "generation, covers, replay_of, replay, run, needs"
+    "generation, covers, replay_of, replay, run, needs, kept"
 )
 _QUEUE = (
     "job, delivery, run, target, rule, state, replayed, due_at, waits, attempt, lease, started_at"
@@ -48,11 +49,18 @@ _QUEUE = (
 
 
 def job_row(
-    job: NewJob, delivery: str, generation: int, wall: int, replay: int | None = None
+    job: NewJob,
+    delivery: str,
+    generation: int,
+    wall: int,
+    replay: int | None = None,
+    *,
+    kept: bool = False,
 ) -> JobRow:
     """
     A new job by itself, made at `wall` time, as `insert` takes it; one that is `running` is
-    committed already leased. `replay` is the number of the one that makes it.
+    committed already leased. `replay` is the number of the one that makes it. `kept` is as its
+    delivery's: they lie together.
     """
     begun = job.state == "running"
     return (
@@ -78,6 +86,7 @@ def job_row(
         1 if begun else 0,
         job.lease if begun else None,
         wall if begun else None,
+        kept,
     )
 
 

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from router.errors import NotFound
 from router.model.operations import Audit, Change
 from router.store.common.columns import encode_json
 from router.store.common.states import CANCELLED, DEAD, RUNNING, TURN_HALTED
-from router.store.postgres import audit_log, runs, selection
+from router.store.postgres import audit_log, replaying, runs, selection
 from router.store.postgres.database import Tx
 from router.store.postgres.fragments import JOBS_JOINED
 from router.store.postgres.job_rows import reopen
@@ -64,7 +63,7 @@ class _Selected(NamedTuple):
 async def cancel(tx: Tx, *, selector: Selector, reason: str, now: int, after: str | None) -> Step:
     """Cancel jobs that are available, waiting or retryable: one step."""
     if selector.replay is not None and after is None:
-        await _stop_replay(tx, selector.replay, now)
+        await replaying.stop(tx, selector.replay, now)
     of = await _select(tx, selector, "cancel", after)
     ended = (tx.db.wall(now), escape(reason))
     async with runs.changing(tx, now, runs=of.runs) as changes:
@@ -86,13 +85,6 @@ async def revive(tx: Tx, *, selector: Selector, now: int, after: str | None) -> 
         if of.runs:
             await changes.reopen(dead)
     return len(dead), of.following
-
-
-async def _stop_replay(tx: Tx, id_: str, now: int) -> None:
-    """It makes no more jobs. Raises NotFound."""
-    ending = "UPDATE replays SET state = 2, ended_at = $2 WHERE id = $1"
-    if not await tx.run(ending, id_, tx.db.wall(now)):
-        raise NotFound(f"no replay {id_}")
 
 
 async def _select(tx: Tx, selector: Selector, verb: Change, after: str | None) -> _Selected:

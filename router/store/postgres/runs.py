@@ -55,12 +55,12 @@ _LOAD = """
 """
 """The open jobs stay locked: nobody leases or holds them until we commit."""
 _LOOK = f"""
-    SELECT k.key, k.held, w.n, w.id, w.at_once FROM (
-        SELECT key, (
-            SELECT count(*) FROM runs r
-            WHERE r.key = g.key AND r.turn BETWEEN {TURN_HAS} AND {TURN_HALTED}
-        ) AS held FROM unnest($1::bytea[]) AS g (key)
-    ) k LEFT JOIN LATERAL (
+    SELECT k.key, h.has, h.halted, w.n, w.id, w.at_once
+    FROM unnest($1::bytea[]) AS k (key) CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE turn = {TURN_HAS}) AS has,
+            count(*) FILTER (WHERE turn = {TURN_HALTED}) AS halted
+        FROM runs r WHERE r.key = k.key AND r.turn IN ({TURN_HAS}, {TURN_HALTED})
+    ) h LEFT JOIN LATERAL (
         SELECT n, id, at_once FROM runs r WHERE r.key = k.key AND r.turn = {TURN_WAITS}
         ORDER BY n LIMIT {LOOKED_AT + 1}
     ) w ON true ORDER BY k.key, w.n
@@ -106,18 +106,22 @@ class GroupedRun(Run):
 
 class _Standings:
     """
-    The turns of one group: how many are `held`, and who is `waiting` for one, the next first; with
-    `more` some wait behind those.
+    The turns of one group: how many runs there are of each, and who is `waiting` for one, the next
+    first; with `more` some wait behind those.
     """
 
-    def __init__(self, held: int, waiting: list[tuple[int, str, int]]) -> None:
-        self.held, self.more = held, len(waiting) > LOOKED_AT
-        self.waiting = waiting[:LOOKED_AT]
+    def __init__(self, has: int, halted: int, waiting: list[tuple[int, str, int]]) -> None:
+        self.counts = Counter[int | None]({TURN_HAS: has, TURN_HALTED: halted})
+        self.waiting, self.more = waiting[:LOOKED_AT], len(waiting) > LOOKED_AT
+
+    @property
+    def held(self) -> int:
+        return self.counts[TURN_HAS] + self.counts[TURN_HALTED]
 
     def move(self, run: GroupedRun, turn: int | None) -> None:
         """A run stands there from now on."""
-        held = (TURN_HAS, TURN_HALTED)
-        self.held += (turn in held) - (run.turn in held)
+        self.counts[run.turn] -= 1
+        self.counts[turn] += 1
         place = (run.n, run.id, run.at_once)
         if place in self.waiting:
             self.waiting.remove(place)
@@ -228,6 +232,11 @@ class PostgresRuns:
         return run if standings.held < at_once else None
 
     async def standing(self, key: str | bytes, turn: int) -> list[str]:
+        standings = await self._standing(key)
+        if turn == TURN_WAITS and not standings.more:
+            return [run for _, run, _ in standings.waiting]
+        if turn != TURN_WAITS and not standings.counts[turn]:
+            return []
         await self.flush()
         sql = "SELECT id FROM runs WHERE key = $1 AND turn = $2 ORDER BY n"
         return [f"job_{id_}" for (id_,) in await self._tx.all(sql, _group_key(key), turn)]
@@ -293,9 +302,9 @@ class PostgresRuns:
         """The standings of the first of these keys; those of the others are wanted soon."""
         await self.flush()
         found = await self._tx.all(_LOOK, keys)
-        for (key, held), rows in groupby(found, lambda row: (row[0], row[1])):
+        for (key, has, halted), rows in groupby(found, lambda row: tuple(row[:3])):
             waiting = [(n, f"job_{id_}", at_once) for *_, n, id_, at_once in rows if n is not None]
-            self._standings[key] = _Standings(held, waiting)
+            self._standings[key] = _Standings(has, halted, waiting)
         return self._standings[keys[0]]
 
     async def _load(self, runs: Collection[str]) -> None:

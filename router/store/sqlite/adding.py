@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from router.errors import NotFound
 from router.model.job import NewJob, Turn
+from router.store.common.adding import Unit, replayed, units
 from router.store.common.run_changes import NewRun
 from router.store.common.states import TURN_HALTED
 from router.store.sqlite import runs
@@ -13,14 +12,6 @@ from router.store.sqlite.accepting import JOB_ROW
 from router.store.sqlite.fragments import JOBS_OF, LISTED, PLACE_BITS, PLACES, listed
 from router.store.sqlite.rows import job_row
 from router.store.sqlite.writer_state import Book
-
-
-class _Unit(msgspec.Struct):
-    """Jobs that are added together: a run, or one job by itself. `origin` is the run replayed."""
-
-    jobs: list[NewJob]
-    origin: int | None = None
-    linked: bool = False
 
 
 def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
@@ -31,7 +22,7 @@ def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
     number, own = row
     last = book.one(f"SELECT max(j.n) FROM jobs j, (SELECT ? AS n) d WHERE {JOBS_OF}", [number])
     place = 0 if last is None else last % PLACES + 1
-    for unit in _units(book, jobs):
+    for unit in units(jobs, _origins(book, jobs)):
         wanted = unit.jobs[0].generation
         generation = own if wanted is None else book.generation(wanted)
         book.named(generation, number, number)
@@ -42,7 +33,7 @@ def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
     return len(jobs)
 
 
-def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None:
+def _add(book: Book, unit: Unit, where: tuple[int, int, int], now: int) -> None:
     delivery, place, generation = where
     wall, first = book.wall(now), (delivery << PLACE_BITS) + place
     rows = [job_row(job, n, generation, wall) for n, job in enumerate(unit.jobs, first)]
@@ -57,27 +48,9 @@ def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None
     runs.at_once(runs.changes(book, now).add(new))
 
 
-def _units(book: Book, jobs: Sequence[NewJob]) -> list[_Unit]:
-    """Jobs of one new run together, and those that replay jobs of one old run."""
-    origins = _origins(book, jobs)
-    units: list[_Unit] = []
-    by_run: dict[str | int, _Unit] = {}
-    for job in jobs:
-        origin = origins.get(job.replay_of or "")
-        run = job.run if job.run is not None else origin
-        if run is None:
-            units.append(_Unit([job]))
-        elif run in by_run:
-            by_run[run].jobs.append(job)
-        else:
-            by_run[run] = _Unit([job], origin, linked=True)
-            units.append(by_run[run])
-    return units
-
-
 def _origins(book: Book, jobs: Sequence[NewJob]) -> dict[str, int]:
     """The runs that the replayed jobs belonged to."""
-    asked = sorted({job.replay_of for job in jobs if job.replay_of is not None})
+    asked = replayed(jobs)
     if not asked or book.next_run == 1:
         return {}
     return dict(
@@ -87,7 +60,7 @@ def _origins(book: Book, jobs: Sequence[NewJob]) -> dict[str, int]:
     )
 
 
-def _halted(book: Book, turn: Turn, unit: _Unit, delivery: int) -> int | None:
+def _halted(book: Book, turn: Turn, unit: Unit, delivery: int) -> int | None:
     """The run that halts this group, if this is its replay: by its jobs, or by its delivery."""
     halting = f"SELECT n, first_job FROM runs WHERE key = ? AND turn = {TURN_HALTED} ORDER BY n"
     for run, first in book.db.execute(halting, (turn.key,)).fetchall():
