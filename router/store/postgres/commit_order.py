@@ -1,12 +1,127 @@
-"""Deliveries in the order in which they were committed, from a place in the ledger on."""
+"""
+Deliveries in the order in which they were committed, from a place in the ledger on.
 
+A transaction has its number before it commits, and one with a higher number may commit before it.
+So what is shown ends before the lowest number of those that are still under way: nobody who comes
+later has a lower one, and nothing is missed.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from router.model.ids import earliest
+from router.store.common.columns import decode_events
+from router.store.common.commit_order import EXAMINED_MAX, choose, no_cursor, time_of
+from router.store.postgres import selection
 from router.store.postgres.database import Tx
-from router.store.values import (
-    FeedQuery,
-    Following,
-)
+from router.store.postgres.fragments import DELIVERY_COLUMNS
+from router.store.postgres.rows import to_delivery
+from router.store.postgres.texts import unescape
+from router.store.values import FeedQuery, Following, Stored
+
+_FIRST, _LAST = "dlv_" + "0" * 26, "dlv_7" + "Z" * 25
+_CURSOR = re.compile(r"([0-9A-Z]{26})\.([0-9]{1,18})\.(dlv_[0-7][0-9A-HJKMNP-TV-Z]{25})")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Behind a delivery, by its transaction's number. Other packages keep its text unread."""
+
+    ledger: str
+    number: int
+    delivery: str
+
+    def __str__(self) -> str:
+        return f"{self.ledger}.{self.number}.{self.delivery}"
+
+
+class _Ledger(msgspec.Struct, frozen=True):
+    """What is settled of it: every transaction with a number below `end`. None has `ahead` yet."""
+
+    id: str
+    end: int
+    ahead: int
 
 
 async def following(tx: Tx, asked: FeedQuery) -> Following:
-    """…"""
-    raise NotImplementedError
+    """
+    The deliveries after a place, oldest first.
+
+    Raises:
+        UsageError: the cursor is none.
+    """
+    ledger = _Ledger(
+        *await tx.row(
+            "SELECT id, pg_snapshot_xmin(pg_current_snapshot()), "
+            "pg_snapshot_xmax(pg_current_snapshot()) FROM ledger"
+        )
+    )
+    start, other = await _start(tx, ledger, asked)
+    rows = await tx.all(
+        "SELECT xid, id, endpoint, names, octet_length(body) FROM deliveries "
+        "WHERE (xid, id) > ($1, $2) AND xid < $3 ORDER BY xid, id LIMIT $4",
+        start.number,
+        start.delivery,
+        ledger.end,
+        EXAMINED_MAX,
+    )
+    listed = [(endpoint, unescape(names), size) for _, _, endpoint, names, size in rows]
+    chosen, examined, whole = choose(listed, asked)
+    places = [Place(ledger.id, row[0], f"dlv_{row[1]}") for row in rows]
+    return Following(
+        deliveries=await _whole(tx, [places[at] for at in chosen]),
+        cursor=str(places[examined - 1] if examined else start),
+        more=not whole or len(rows) == EXAMINED_MAX,
+        removed=None,
+        other=other,
+    )
+
+
+async def _whole(tx: Tx, places: Sequence[Place]) -> tuple[Stored, ...]:
+    rows = await tx.all(
+        f"SELECT {DELIVERY_COLUMNS}, d.events FROM deliveries d "
+        "JOIN generations g ON g.n = d.generation WHERE d.id = ANY($1)",
+        [place.delivery for place in places],
+    )
+    found: dict[str, Any] = {f"dlv_{row[0]}": row for row in rows}
+    return tuple([_stored(place, found[place.delivery]) for place in places])
+
+
+def _stored(place: Place, row: Any) -> Stored:
+    return Stored(str(place), to_delivery(row[:7]), decode_events(row[7]))
+
+
+async def _start(tx: Tx, ledger: _Ledger, asked: FeedQuery) -> tuple[Place, bool]:
+    """Where to go on; True: not where the cursor says."""
+    if asked.cursor is None:
+        return await _since(tx, ledger, asked.since), False
+    if (found := _CURSOR.fullmatch(asked.cursor)) is None:
+        raise no_cursor()
+    place = Place(found[1], int(found[2]), found[3])
+    if place.ledger == ledger.id and place.number < ledger.ahead:
+        return place, False
+    return await _before(tx, ledger, place.delivery), True
+
+
+async def _since(tx: Tx, ledger: _Ledger, since: str) -> Place:
+    if since == "start":
+        return Place(ledger.id, 0, _FIRST)
+    if since == "now":
+        return _end(ledger)
+    return await _before(tx, ledger, selection.place(earliest("dlv", time_of(since))))
+
+
+async def _before(tx: Tx, ledger: _Ledger, id_: str) -> Place:
+    """The place before the first delivery with a higher id; the end if there is none."""
+    number = await tx.one(
+        "SELECT xid FROM deliveries WHERE id > $1 AND xid < $2 ORDER BY xid, id LIMIT 1",
+        id_,
+        ledger.end,
+    )
+    return _end(ledger) if number is None else Place(ledger.id, number, id_)
+
+
+def _end(ledger: _Ledger) -> Place:
+    return Place(ledger.id, ledger.end - 1, _LAST)

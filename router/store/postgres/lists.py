@@ -1,37 +1,112 @@
 """Long lists, a page at a time: newest first, each page after where the last one ended."""
 
 from router.model.operations import Change, Planned
-from router.store.postgres.database import Tx
-from router.store.values import (
-    ListedAttempt,
-    ListedEvent,
-    ListedGeneration,
-    Selector,
-)
+from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, place, to_plan
+from router.store.common.selection import PAGE
+from router.store.common.states import DEAD, STATES
+from router.store.postgres import selection
+from router.store.postgres.database import Tx, numbered
+from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED
+from router.store.postgres.rows import to_attempt
+from router.store.postgres.selection import PostgresSelection
+from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
+
+AT_ONCE = 100
+"""Deliveries read at once for their events: nobody knows how many are wanted."""
 
 
 async def events(tx: Tx, selector: Selector, after: str | None = None) -> tuple[ListedEvent, ...]:
-    """…"""
-    raise NotImplementedError
+    """Events of the selected deliveries."""
+    sql, asked = (await selection.of(tx, selector)).deliveries()
+    last = ("", -1) if after is None else place(after)
+    if after is not None:
+        sql, asked = f"d.id <= ? AND {sql}", [selection.place(last[0]), *asked]
+    rows = tx.connection.cursor(
+        numbered(
+            "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
+            f"WHERE {sql} ORDER BY d.id DESC"
+        ),
+        *asked,
+        prefetch=AT_ONCE,
+    )
+    limit = PAGE if selector.limit is None else selector.limit
+    found: list[ListedEvent] = []
+    async for id_, *row in rows:
+        found += events_in((f"dlv_{id_}", *row), last, selector.event)
+        if len(found) >= limit:
+            break
+    return tuple(found[:limit])
 
 
 async def attempts(
     tx: Tx, selector: Selector, after: str | None = None
 ) -> tuple[ListedAttempt, ...]:
-    """…"""
-    raise NotImplementedError
+    """Ended attempts of the selected jobs, those of the newest job first."""
+    sql, asked = (await selection.of(tx, selector)).jobs()
+    if after is not None:
+        job, number = place(after)
+        job = selection.place(job)
+        sql = f"j.id <= ? AND (j.id, a.number) < (?, ?::bigint) AND {sql}"
+        asked = [job, job, number, *asked]
+    rows = await tx.all(
+        f"SELECT {ATTEMPT_COLUMNS}, d.id, j.rule, j.action, d.endpoint FROM jobs j "
+        "LEFT JOIN queue q ON q.job = j.id JOIN deliveries d ON d.id = j.delivery "
+        "JOIN attempts a ON a.job = j.id JOIN generations g ON g.n = a.generation "
+        f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
+        *asked,
+        PAGE if selector.limit is None else selector.limit,
+    )
+    return tuple(
+        [
+            ListedAttempt(to_attempt(attempt), f"dlv_{delivery}", rule, action, endpoint)
+            for *attempt, delivery, rule, action, endpoint in rows
+        ]
+    )
 
 
 async def generations(tx: Tx, limit: int, after: str | None = None) -> tuple[ListedGeneration, ...]:
-    """…"""
-    raise NotImplementedError
+    """Kept generations, those that came last first."""
+    rows = await tx.all(
+        "SELECT id, created_at, length(text) FROM generations WHERE text IS NOT NULL "
+        "AND ($1::text IS NULL OR n < (SELECT n FROM generations WHERE id = $1)) "
+        "ORDER BY n DESC LIMIT $2",
+        after,
+        limit,
+    )
+    return tuple([ListedGeneration(*row) for row in rows])
 
 
 async def planned(tx: Tx, selector: Selector, change: Change) -> Planned:
-    """…"""
-    raise NotImplementedError
+    """What a verb would change: the same jobs that it chooses."""
+    selected = await selection.of(tx, selector)
+    sql, asked = selected.changed(change)
+    if selector.limit is not None:
+        sql, asked = f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, selector.limit]
+    chosen = (
+        "WITH chosen AS (SELECT j.rule, j.action, j.target, j.delivery, d.received_at "
+        f"FROM {JOBS_JOINED} WHERE {sql}) "
+    )
+    parts = await tx.all(chosen + PLANNED_PARTS, *asked)
+    span = await tx.row(chosen + PLANNED_SPAN, *asked)
+    passed = (0, None) if change == "cancel" else await _passed(tx, selected)
+    return to_plan(parts, span, *passed)
+
+
+async def _passed(tx: Tx, selected: PostgresSelection) -> tuple[int, str | None]:
+    """How many dead jobs were made again since, and the newest job that did so."""
+    sql, asked = selected.made_again()
+    passed, earlier = await tx.row(
+        f"SELECT count(*), max((SELECT newer.id::text {selected.newer} ORDER BY newer.id DESC "
+        f'LIMIT 1) COLLATE "C")::uuid FROM {JOBS_JOINED} WHERE {sql}',
+        *asked,
+    )
+    return passed, earlier and f"job_{earlier}"
 
 
 async def open_states(tx: Tx) -> dict[str, int]:
-    """…"""
-    raise NotImplementedError
+    """Jobs that have not ended, and dead ones, by state."""
+    rows = await tx.all(
+        "SELECT state, count(*) FROM queue GROUP BY state UNION ALL "
+        f"SELECT {DEAD}, count(*) FROM jobs WHERE state = {DEAD}"
+    )
+    return {STATES[state]: count for state, count in rows if count}

@@ -10,17 +10,12 @@ import sqlite3
 
 import msgspec
 
-from router.errors import UsageError
 from router.model.ids import earliest
-from router.store.common.columns import decode_events, decode_names, to_delivery
+from router.store.common.columns import decode_events, to_delivery
+from router.store.common.commit_order import EXAMINED_MAX, choose, no_cursor, time_of
 from router.store.sqlite.fragments import DELIVERY_COLUMNS, LISTED, listed
 from router.store.sqlite.writer_state import last_number
-from router.store.values import LIMIT_MAX, FeedQuery, Following, Stored
-
-EXAMINED_MAX = 1_000
-"""Deliveries looked at in one question, wanted or not."""
-BODIES_MAX = 1_048_576
-"""Bytes of bodies in one answer; a single larger body goes alone."""
+from router.store.values import FeedQuery, Following, Stored
 
 _CURSOR = re.compile(r"([0-9]{1,15})-(dlv_[0-9A-Za-z]{1,40})?")
 
@@ -48,35 +43,17 @@ def following(db: sqlite3.Connection, asked: FeedQuery) -> Following:
         "ORDER BY n LIMIT ?",
         (start.number, EXAMINED_MAX),
     ).fetchall()
-    chosen, examined, whole = _choose(rows, asked)
+    chosen, examined, whole = choose([row[2:] for row in rows], asked)
     end = Cursor(rows[examined - 1][0], rows[examined - 1][1]) if examined else start
     if whole and len(rows) < EXAMINED_MAX:
         end = Cursor(max(last_number(db), end.number), end.delivery)
     return Following(
-        deliveries=_whole(db, chosen),
+        deliveries=_whole(db, [rows[at][0] for at in chosen]),
         cursor=str(end),
         more=not whole or len(rows) == EXAMINED_MAX,
         removed=end.number - start.number - examined,
         other=other,
     )
-
-
-def _choose(
-    rows: list[tuple[int, str, str, str, int]], asked: FeedQuery
-) -> tuple[list[int], int, bool]:
-    """The numbers of those wanted, how many rows were used up, and whether that is all."""
-    chosen: list[int] = []
-    room = BODIES_MAX
-    for used, (number, _, endpoint, names, size) in enumerate(rows):
-        if asked.endpoints and endpoint not in asked.endpoints:
-            continue
-        if asked.events and asked.events.isdisjoint(decode_names(names)):
-            continue
-        if len(chosen) == min(asked.limit, LIMIT_MAX) or (chosen and size > room):
-            return chosen, used, False
-        chosen.append(number)
-        room -= size
-    return chosen, len(rows), True
 
 
 def _whole(db: sqlite3.Connection, numbers: list[int]) -> tuple[Stored, ...]:
@@ -96,7 +73,7 @@ def _start(db: sqlite3.Connection, asked: FeedQuery) -> tuple[Cursor, bool]:
     if asked.cursor is None:
         return _since(db, asked.since), False
     if (found := _CURSOR.fullmatch(asked.cursor)) is None:
-        raise UsageError("this cursor is none that the router gave out")
+        raise no_cursor()
     place = Cursor(int(found[1]), found[2] or "")
     row = db.execute("SELECT id FROM deliveries WHERE n = ?", (place.number,)).fetchone()
     last = last_number(db)
@@ -112,9 +89,7 @@ def _since(db: sqlite3.Connection, since: str) -> Cursor:
         return _before(db, "", "id > ?")
     if since == "now":
         return _end(db)
-    if not (since.isascii() and since.isdigit() and len(since) <= 15):
-        raise UsageError("since is start, now, or Unix milliseconds")
-    return _before(db, earliest("dlv", int(since)), "id >= ?")
+    return _before(db, earliest("dlv", time_of(since)), "id >= ?")
 
 
 def _before(db: sqlite3.Connection, id_: str, condition: str) -> Cursor:

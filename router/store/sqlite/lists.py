@@ -1,19 +1,16 @@
 """Long lists, a page at a time: newest first, each page after where the last one ended."""
 
-import re
 import sqlite3
 from itertools import islice
 
-from router.errors import UsageError
-from router.model.operations import ActionJobs, Change, Planned
-from router.store.common.columns import decode_events, to_attempt
+from router.model.operations import Change, Planned
+from router.store.common.columns import to_attempt
+from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, place, to_plan
 from router.store.common.selection import PAGE
 from router.store.common.states import STATES
 from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED
 from router.store.sqlite.selection import SqliteSelection
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
-
-_AT = re.compile("([0-9A-Za-z_]{1,40})/([0-9]{1,15})")
 
 
 def events(
@@ -21,30 +18,16 @@ def events(
 ) -> tuple[ListedEvent, ...]:
     """Events of the selected deliveries."""
     sql, asked = SqliteSelection(selector).deliveries()
-    last, index = ("", -1) if after is None else _place(after)
-    if last:
-        sql, asked = f"d.id <= ? AND {sql}", [last, *asked]
+    last = ("", -1) if after is None else place(after)
+    if after is not None:
+        sql, asked = f"d.id <= ? AND {sql}", [last[0], *asked]
     rows = db.execute(
         "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
         f"WHERE {sql} ORDER BY d.id DESC",
         asked,
     )
-    found = (
-        ListedEvent(
-            event.id, delivery, event.index, event.name, event.action, endpoint, received_at
-        )
-        for delivery, endpoint, received_at, blob in rows
-        for event in decode_events(blob)
-        if (delivery != last or event.index > index) and selector.event in (None, event.name)
-    )
+    found = (event for row in rows for event in events_in(row, last, selector.event))
     return tuple(islice(found, PAGE if selector.limit is None else selector.limit))
-
-
-def _place(after: str) -> tuple[str, int]:
-    """What `at` of an item says. Raises UsageError: it is of none."""
-    if (found := _AT.fullmatch(after)) is None:
-        raise UsageError("this cursor is of no page of this list; leave it out to start again")
-    return found[1], int(found[2])
 
 
 def attempts(
@@ -54,7 +37,7 @@ def attempts(
     sql, asked = SqliteSelection(selector).jobs()
     if after is not None:
         sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
-        job, number = _place(after)
+        job, number = place(after)
         asked = [job, job, number, *asked]
     rows = db.execute(
         "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
@@ -84,27 +67,13 @@ def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Plann
     if selector.limit is not None:
         sql, asked = f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, selector.limit]
     chosen = (
-        "WITH chosen AS (SELECT j.rule, j.action, j.target, d.n, d.received_at "
+        "WITH chosen AS (SELECT j.rule, j.action, j.target, d.n AS delivery, d.received_at "
         f"FROM {JOBS_JOINED} WHERE {sql}) "
     )
-    parts = db.execute(
-        chosen + "SELECT rule, action, target, count(*) FROM chosen GROUP BY 1, 2, 3 "
-        "ORDER BY 4 DESC, 1, 2, 3",
-        asked,
-    ).fetchall()
-    deliveries, first_at, last_at = db.execute(
-        chosen + "SELECT count(DISTINCT n), min(received_at), max(received_at) FROM chosen", asked
-    ).fetchone()
-    passed, earlier = (0, None) if change == "cancel" else _passed(db, selector)
-    return Planned(
-        deliveries,
-        sum(part[3] for part in parts),
-        parts=tuple([ActionJobs(*part) for part in parts]),
-        first_at=first_at,
-        last_at=last_at,
-        passed=passed,
-        earlier=earlier,
-    )
+    parts = db.execute(chosen + PLANNED_PARTS, asked).fetchall()
+    span = db.execute(chosen + PLANNED_SPAN, asked).fetchone()
+    passed = (0, None) if change == "cancel" else _passed(db, selector)
+    return to_plan(parts, span, *passed)
 
 
 def _passed(db: sqlite3.Connection, selector: Selector) -> tuple[int, str | None]:

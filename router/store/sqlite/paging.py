@@ -7,6 +7,7 @@ from typing import Any
 
 from router.model.job import Job
 from router.store.common.columns import decode_events, to_delivery, to_job
+from router.store.common.lists import BYTES, ROWS
 from router.store.common.selection import Condition
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
@@ -19,10 +20,6 @@ from router.store.sqlite.fragments import (
 )
 from router.store.sqlite.selection import SqliteSelection
 from router.store.values import Page, Selector, Stored
-
-ROWS = 200
-BYTES = 8 * 1024 * 1024
-"""Bodies in a page; one larger body is a page by itself."""
 
 Key = tuple[str, int, tuple[int, ...]]
 """Where the next page goes on after this one, the delivery's number, numbers of its jobs."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreUnavailable, UsageError
-from router.store.sqlite.commit_order import BODIES_MAX, EXAMINED_MAX
+from router.store.common.commit_order import BODIES_MAX, EXAMINED_MAX
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import FeedQuery, Following, Retain
 from tests.clocks import START_MS, ManualClock

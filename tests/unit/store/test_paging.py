@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import UsageError
-from router.store.sqlite.paging import BYTES, ROWS
+from router.store.common.lists import BYTES, ROWS
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.clocks import ManualClock
