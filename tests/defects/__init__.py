@@ -2,11 +2,12 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py` and
-`rendering.py` list them.
+`borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
+`rendering.py` and `for_all_nodes.py` list them.
 """
 
 from tests.defects.borders import BORDERS
+from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
@@ -15,4 +16,14 @@ from tests.defects.seams import SEAMS
 from tests.defects.short_way import SHORT_WAY
 from tests.defects.within import WITHIN
 
-ALL = (*PUBLISHED, *WITHIN, *BORDERS, *SEAMS, *PLAIN_HTTP, *SHORT_WAY, *IN_HAND, *RENDERING)
+ALL = (
+    *PUBLISHED,
+    *WITHIN,
+    *BORDERS,
+    *SEAMS,
+    *PLAIN_HTTP,
+    *SHORT_WAY,
+    *IN_HAND,
+    *RENDERING,
+    *FOR_ALL_NODES,
+)

@@ -127,7 +127,16 @@ GROUPS = (
                     *_STORE,
                 ),
             ),
-            "store/sqlite/holding.py": (*_unit("store/test_holding.py"), *_STORE),
+            "store/sqlite/holding.py": (
+                *_unit("store/test_holding.py"),
+                "tests/conformance/test_paused_targets.py",
+                *_STORE,
+            ),
+            "store/common/publications.py": ("tests/conformance/test_published.py",),
+            "store/sqlite/publishing.py": (
+                *_unit("store/test_publishing.py"),
+                "tests/conformance/test_published.py",
+            ),
         },
     ),
     Group(

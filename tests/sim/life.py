@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from router import log
@@ -21,7 +22,7 @@ from router.model.job import (
     Settlement,
 )
 from router.model.selector import Criteria
-from router.operator.requests import ChangeRequest, ReplayRequest
+from router.operator.requests import ChangeRequest, ReplayRequest, TargetRequest
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.upkeep import Upkeep
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 FAILURES: tuple[FailureClass, ...] = ("network", "timeout", "throttled", "client", "temporary")
 WISHES = (None, None, 0.0, 70.0)
 LOG = log.get("sim")
+TARGETS = ("erp", "chat")
 OPERATED_S = 2_000
 """For so long there is an operator: one who opens hopeless jobs for ever would see no end."""
 
@@ -236,7 +238,12 @@ class Process:
             log=LOG,
         )
         self.operator = verbs_of(
-            self.view, self.live, world.clock, ids=world.ids, wake=self.dispatcher.wake
+            self.view,
+            self.live,
+            world.clock,
+            ids=world.ids,
+            wake=self.dispatcher.wake,
+            breakers=self.dispatcher.breakers,
         )
         await self._put_in_force()
         await self._insisting(self.operator.replays.resume)
@@ -284,12 +291,21 @@ class Process:
         rng = self.world.rng
         while self.world.clock.monotonic() < OPERATED_S:
             await asyncio.sleep(rng.expovariate(0.05))
-            verb = rng.choice((self._reload, self._replay, self._again, self._stop, self._revive))
+            verbs = (self._replay, self._again, self._stop, self._revive, self._pause)
             try:
-                await verb()
+                await rng.choice((self._reload, *verbs))()
             except RouterError:
                 continue  # the store failed, or what was named is not there: asked another time
         await self._reload(self.world.generations[0])  # nothing stays paused
+        assert self.operator is not None
+        for target in TARGETS:
+            await self._insisting(partial(self.operator.resume, TargetRequest(target)))
+
+    async def _pause(self) -> None:
+        """A target; or another one is resumed."""
+        assert self.operator is not None
+        verb = self.world.rng.choice((self.operator.pause, self.operator.resume))
+        await verb(TargetRequest(self.world.rng.choice(TARGETS)))
 
     async def _reload(self, live: LiveRuleset | None = None) -> None:
         self.world.rules = live or self.world.rng.choice(self.world.generations)

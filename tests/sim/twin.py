@@ -22,7 +22,8 @@ EVERYTHING = Selector(limit=100_000)
 TWINNED = frozenset(
     {
         "accept", "accept_all", "lease", "settle", "settle_all", "recover", "revive", "cancel",
-        "hold", "regroup", "publish", "add", "begin_replay", "replay_step",
+        "hold", "regroup", "publish", "pause_target", "resume_target", "add", "begin_replay",
+        "replay_step",
     }
 )  # fmt: skip
 READ = frozenset({"results", "targets", "job", "jobs", "lost_nodes", "lost_leases"})
