@@ -172,13 +172,13 @@ class PostgresRuns:
     async def lock(self, runs: Collection[str], new: Iterable[NewRun] = ()) -> None:
         """Lock these runs and their groups, and those of the new ones."""
         added = Counter(_group_key(one.turn.key) for one in new if one.turn is not None)
-        asked = sorted(runs)
+        asked = list(runs)
         if added and asked:
             keys = "SELECT DISTINCT key FROM runs WHERE id = ANY ($1) AND key IS NOT NULL"
             added.update({key: 0 for (key,) in await self._tx.all(keys, asked)})
         if added:
-            given = sorted(added.items())
-            for key, following in await self._tx.all(_LOCK_AND_NUMBER, *zip(*given, strict=True)):
+            given = (list(added), list(added.values()))
+            for key, following in await self._tx.all(_LOCK_AND_NUMBER, *given):
                 self._numbers[key] = following - added[key]
         elif asked:
             await self._tx.run(_LOCK_GROUPS_OF, asked)

@@ -1,0 +1,147 @@
+"""Two routers change runs at once: a turn is given once, and nobody waits for ever."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+import pytest
+
+from router.model.job import Group, NewJob, Predecessor, Turn
+from router.store.postgres import runs
+from router.store.postgres.address import Address
+from router.store.postgres.database import Database, Tx
+from tests.clocks import START_MS, ManualClock
+from tests.store_values import GENERATION, Maker
+from tests.unit.store.postgres.at_once import Pause, meanwhile, paused, uncommitted
+from tests.unit.store.postgres.ledger import add_delivery
+from tests.unit.store.postgres.looking import rows
+from tests.unit.store.postgres.running import Outcome, add_runs, add_within, end, end_within, states
+
+FREED = (("erp", START_MS),)
+
+
+@pytest.fixture
+async def other(db: Database, empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
+    """Another router's connections; both know the generation, so neither waits for its row."""
+    other = Database(Address(empty_postgres), clock, 6)
+    await other.open()
+    for one in (db, other):
+        await one.number([GENERATION])
+    yield other
+    await other.close()
+
+
+def grouped(make: Maker, on_busy: str = "queue", value: str = "x") -> list[NewJob]:
+    """A run of one job in a group of one at a time."""
+    turn = Turn(f"deploy\x1f{value}", value, Group(1, on_busy))  # type: ignore[arg-type]  # a word
+    return [make.job(run="r", turn=turn)]
+
+
+async def adding(tx: Tx, make: Maker, *runs_of: list[NewJob]) -> list[Outcome]:
+    """As `add_runs`, within a transaction."""
+    delivery = make.delivery().id
+    await add_delivery(tx, delivery)
+    return await add_within(tx, delivery, await tx.generation(GENERATION), runs_of)
+
+
+async def never() -> None:
+    """No pause."""
+
+
+async def ending(tx: Tx, run: list[NewJob], job: NewJob) -> Outcome:
+    """As `end`, within a transaction."""
+    async with runs.changing(tx, START_MS, runs=[run[0].id]) as changes:
+        await end_within(tx, job)
+        await changes.follow(run[0].id)
+    return changes.outcome()
+
+
+async def test_the_last_two_predecessors_of_a_job_end_at_once(
+    db: Database, other: Database, make: Maker
+) -> None:
+    both = (Predecessor("a"), Predecessor("b"))
+    jobs = [make.job(action=name, run="r") for name in "ab"]
+    jobs.append(make.job(action="c", run="r", after=both))
+    await add_runs(db, make, jobs)
+    begun: list[NewJob] = []
+
+    async def end_it(tx: Tx, pause: Pause, job: NewJob) -> Outcome:
+        begun.append(job)
+        async with runs.changing(tx, START_MS, runs=[jobs[0].id]) as changes:
+            await end_within(tx, job)
+            await pause()
+            await changes.follow(jobs[0].id)
+        return changes.outcome()
+
+    async with paused(db, partial(end_it, job=jobs[0])) as first:
+        work = partial(end_it, pause=never, job=jobs[1])
+        second = await meanwhile(db, other.transact(work))
+    assert (await first, await second) == (((), ()), (FREED, ()))
+    assert await states(db, *jobs) == ["succeeded", "succeeded", "available"]
+    assert begun == jobs[:2], "neither stood in the other's way"
+
+
+@pytest.mark.parametrize("met", [False, True], ids=["a new group", "a known group"])
+@pytest.mark.parametrize(
+    ("on_busy", "expected"),
+    [
+        ("queue", ["available", "waiting"]),
+        ("latest", ["cancelled superseded", "available"]),
+        ("drop", ["available", "cancelled busy"]),
+    ],
+)
+async def test_two_runs_of_a_group_come_at_once(
+    db: Database, other: Database, make: Maker, on_busy: str, met: bool, expected: list[str]
+) -> None:
+    """The one that has the lock first is the first: as one after the other, whatever the order."""
+    if met:
+        earlier = grouped(make, on_busy)
+        await add_runs(db, make, earlier)
+        await end(db, earlier, earlier[0])
+    younger, older = grouped(make, on_busy), grouped(make, on_busy)
+    async with uncommitted(db, lambda tx: adding(tx, make, older)):
+        second = await meanwhile(db, add_runs(other, make, younger))
+    await second
+    assert await states(db, older[0], younger[0]) == expected
+    places = await rows(db, "SELECT n FROM runs WHERE turn IS NOT NULL ORDER BY n")
+    assert len({n for (n,) in places}) == len(places)
+
+
+async def test_a_run_comes_as_the_one_before_it_ends(
+    db: Database, other: Database, make: Maker
+) -> None:
+    first, second = grouped(make), grouped(make)
+    await add_runs(db, make, first)
+    async with uncommitted(db, partial(ending, run=first, job=first[0])):
+        added = await meanwhile(db, add_runs(other, make, second))
+    assert await added == [(FREED, ())]
+    assert await states(db, second[0]) == ["available"]
+
+
+async def test_a_run_ends_as_the_one_after_it_comes(
+    db: Database, other: Database, make: Maker
+) -> None:
+    first, second = grouped(make), grouped(make)
+    await add_runs(db, make, first)
+    async with uncommitted(db, lambda tx: adding(tx, make, second)):
+        ended = await meanwhile(db, end(other, first, first[0]))
+    assert await ended == (FREED, ())
+    assert await states(db, second[0]) == ["available"]
+
+
+async def test_groups_are_locked_in_one_order(db: Database, other: Database, make: Maker) -> None:
+    """Whoever waits for one holds none of those behind it, so nothing is begun anew."""
+    begun: list[str] = []
+
+    async def add(on: Database, name: str, values: str) -> None:
+        async def work(tx: Tx) -> None:
+            begun.append(name)
+            await adding(tx, make, *[grouped(make, value=value) for value in values])
+
+        await on.transact(work)
+
+    async with uncommitted(db, lambda tx: adding(tx, make, grouped(make, value="x"))):
+        forth = await meanwhile(db, add(other, "forth", "xy"))
+        back = await meanwhile(db, add(other, "back", "yx"), blocked=2)
+    await forth
+    await back
+    assert begun == ["forth", "back"]
