@@ -11,7 +11,7 @@ from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.conformance.fleet import Fleet, ModelFleet
 from tests.conformance.model_store import ModelStore
-from tests.conformance.rig import Rig
+from tests.conformance.rig import DATABASES, Rig
 from tests.store_values import Maker
 
 
@@ -25,7 +25,7 @@ def make() -> Maker:
     return Maker()
 
 
-@pytest.fixture(params=["sqlite", "memory", "model"])
+@pytest.fixture(params=[*DATABASES, "model"])
 async def store(
     request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path
 ) -> AsyncIterator[Store]:

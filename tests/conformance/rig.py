@@ -8,6 +8,9 @@ from router.store.values import Accepted, Selector, Settled
 from tests.clocks import START_MS
 from tests.store_values import Maker, a_settlement
 
+DATABASES = ("sqlite", "memory")
+"""The kinds of store that are none of the tests' own."""
+
 A = (Predecessor("a"),)
 CHAIN = (("a", ()), ("b", A), ("c", (Predecessor("b"),)))
 

@@ -1,26 +1,19 @@
 """Pages of whole deliveries: bounded, and never through the middle of a delivery's jobs."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from router.errors import UsageError
 from router.store.common.lists import BYTES, ROWS
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.protocol import Store
 from router.store.values import Selector
-from tests.clocks import ManualClock
+from tests.conformance.rig import DATABASES
 from tests.store_values import Maker
 
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield store
-    await store.close()
+pytestmark = pytest.mark.parametrize("store", DATABASES, indirect=True)
+"""The model has no bounds."""
 
 
-async def walked(store: SqliteStore, *, jobs: bool, newest: bool = False) -> list[list[int]]:
+async def walked(store: Store, *, jobs: bool, newest: bool = False) -> list[list[int]]:
     """How many jobs each delivery of each page had."""
     pages: list[list[int]] = []
     after: str | None = None
@@ -32,9 +25,8 @@ async def walked(store: SqliteStore, *, jobs: bool, newest: bool = False) -> lis
             return pages
 
 
-async def test_the_jobs_of_a_delivery_are_together(store: SqliteStore) -> None:
+async def test_the_jobs_of_a_delivery_are_together(store: Store, make: Maker) -> None:
     """However many: those of one run must be made again as one."""
-    make = Maker()
     for count in (ROWS - 1, ROWS + 50, 3):
         await store.accept(make.acceptance(jobs=[make.job() for _ in range(count)]))
     assert await walked(store, jobs=True) == [[ROWS - 1, ROWS + 50], [3]]
@@ -42,15 +34,14 @@ async def test_the_jobs_of_a_delivery_are_together(store: SqliteStore) -> None:
     assert sum(map(len, newest)) == 2 * ROWS + 52
 
 
-async def test_large_bodies_make_small_pages(store: SqliteStore) -> None:
+async def test_large_bodies_make_small_pages(store: Store, make: Maker) -> None:
     """One is always taken."""
-    make = Maker()
     for size in (BYTES + 1, BYTES // 2, BYTES // 2, BYTES // 2):
         await store.accept(make.acceptance(body=b"x" * size))
     assert [len(page) for page in await walked(store, jobs=False)] == [1, 2, 1]
 
 
-async def test_a_condition_is_not_for_the_store(store: SqliteStore) -> None:
+async def test_a_condition_is_not_for_the_store(store: Store) -> None:
     """It would select too much without it."""
     wanted = Selector(where="payload.id")
     for asking in (
