@@ -76,7 +76,9 @@ async def accept_at_once(
         *columns(rows.jobs, len(JOB_TYPES)),
         notice(rows.due),
     ]
-    if await db.write.run(lambda c: c.fetchval(_ACCEPT, *values)) == len(group):
+    if await db.state(len(group), lambda tx: tx.one(_ACCEPT, *values)) == len(group):
+        running = [(job.id, one) for one in new for job in one.jobs if job.state == "running"]
+        db.running.update([(job, one.delivery.id) for job, one in running])
         return [Accepted(one.delivery.id) for one in group]
     return await _look(db, group, now)
 

@@ -1,7 +1,7 @@
 """Connections to PostgreSQL: some for each purpose, opened anew when they were lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
@@ -51,11 +51,19 @@ class Lane:
     """
     Connections for one purpose, `size` at most, each made when it is first wanted.
 
-    `timeout_s` bounds each statement.
+    `timeout_s` bounds each statement; `settings` are the server's, beside those of every lane.
     """
 
-    def __init__(self, address: Address, purpose: str, size: int, timeout_s: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        purpose: str,
+        size: int,
+        timeout_s: float,
+        settings: Mapping[str, str] = {},
+    ) -> None:
         self._address, self._purpose, self._timeout_s = address, purpose, timeout_s
+        self._settings = SETTINGS | dict(settings)
         self._room = asyncio.Semaphore(size)
         self._idle: list[Connection] = []
         self._working: set[asyncio.Task[Any]] = set()
@@ -123,7 +131,7 @@ class Lane:
             command_timeout=self._timeout_s + LATE_S,
             statement_cache_size=512,
             max_cached_statement_lifetime=0,
-            server_settings=SETTINGS
+            server_settings=self._settings
             | {
                 "application_name": f"router {self._purpose}",
                 "statement_timeout": f"{round(self._timeout_s * 1000)}ms",

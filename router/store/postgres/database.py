@@ -1,6 +1,6 @@
 """The database as the store's verbs see it: transactions, the clock, and generations by number."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -11,14 +11,33 @@ from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.store.postgres.address import Address
-from router.store.postgres.connection import Connection, Lane
+from router.store.postgres.connection import Connection, Lane, Work
 
 T = TypeVar("T")
 
-WRITE_S, READ_S = 5.0, 120.0
+OnCommit = Callable[[int, float], None]
+"""Told of every transaction: how many things it was about, and its seconds."""
+
+
+def uncounted(_writes: int, _seconds: float) -> None:
+    """Nobody counts commits."""
+
+
+WRITE_S, READ_S, NODE_S = 5.0, 120.0, 2.0
 """How long a statement may take."""
 AGAIN = 5
 """Times that a transaction is begun anew because its locks crossed those of another."""
+BY_INDEX = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
+"""
+Statements that take some rows of tables of any size go by their indexes, whatever the tables held
+when the plan was made: a plan from an empty table would be kept until the next ANALYZE.
+"""
 CROSSED = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -31,17 +50,22 @@ class Database:
     The lanes of one router to its database.
 
     `write` accepts and does the operator's verbs, `dispatch` leases and settles, `read` answers
-    questions: none of them waits for another.
+    questions, `node` says that this router lives: none of them waits for another.
     """
 
-    def __init__(self, address: Address, clock: Clock, pool: int) -> None:
-        self.clock = clock
+    def __init__(
+        self, address: Address, clock: Clock, pool: int, on_commit: OnCommit = uncounted
+    ) -> None:
+        self.clock, self._on_commit = clock, on_commit
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
-        self.dispatch = Lane(address, "dispatch", 1, WRITE_S)
+        self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX)
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S)
+        self.node = Lane(address, "node", 1, NODE_S, {"synchronous_commit": "off"})
         self.numbers: dict[str, int] = {}  # generations by id that have been named today
         self._today = 0
+        self.ids: dict[int, str] = {}  # generations by number
+        self.running: dict[str, str] = {}  # jobs by themselves that run here, and their deliveries
         self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
 
     async def open(self) -> None:
@@ -51,7 +75,7 @@ class Database:
     async def close(self) -> None:
         """Let every lane end what it does."""
         async with AsyncExitStack() as stack:
-            for lane in (self.read, self.dispatch, self.write):
+            for lane in (self.node, self.read, self.dispatch, self.write):
                 stack.push_async_callback(lane.close)
 
     async def transact(self, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None) -> T:
@@ -62,11 +86,26 @@ class Database:
         Raises:
             StoreUnavailable: whether it has committed is not known.
         """
+        return await self._committed(1, lambda c: self._transaction(c, work), lane or self.write)
+
+    async def state(
+        self, writes: int, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None
+    ) -> T:
+        """
+        The same of what is one statement, about so many things: without a transaction around it.
+        """
+        return await self._committed(writes, lambda c: work(Tx(self, c)), lane or self.write)
+
+    async def _committed(self, writes: int, work: Work[T], lane: Lane) -> T:
+        began = self.clock.monotonic()
         for _ in range(AGAIN):
             try:
-                return await (lane or self.write).run(lambda c: self._transaction(c, work))
+                result = await lane.run(work)
             except CROSSED as error:
                 crossed = error
+            else:
+                self._on_commit(writes, self.clock.monotonic() - began)
+                return result
         raise StoreUnavailable("others hold what is to be changed") from crossed
 
     async def _transaction(self, connection: Connection, work: Callable[["Tx"], Awaitable[T]]) -> T:
@@ -174,6 +213,13 @@ class Tx:
                 [number for _, number in new],
             )
             self.later.append(lambda: self.db.ruled.update(new))
+
+    async def generation_ids(self, numbers: Set[int]) -> Mapping[int, str]:
+        """The ids of these generations, and of others; one that is not there is not among them."""
+        if unknown := numbers - self.db.ids.keys():
+            sql = "SELECT n, id FROM generations WHERE n = ANY($1::integer[])"
+            self.db.ids.update(await self.all(sql, list(unknown)))
+        return self.db.ids
 
 
 def touched(status: str) -> int:

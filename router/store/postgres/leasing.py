@@ -1,11 +1,94 @@
 """Handing out due jobs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from router.store.postgres.database import Database
-from router.store.values import (
-    LeaseBatch,
+from router.model.delivery import Delivery
+from router.model.job import Work
+from router.store.common.states import RUNNING
+from router.store.postgres.database import Database, Tx
+from router.store.postgres.rows import to_delivery, to_job
+from router.store.values import LeaseBatch
+
+LEASED_BYTES = 32 * 1024 * 1024
+"""Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
+LOCKED_MS = 5
+"""When to ask again for due jobs that another node holds just now: it may not take them all."""
+
+_OPEN = "q.target = a.target AND q.lease IS NULL AND q.waits = 0"
+
+_COLUMNS = f"""
+    q.job, q.delivery, d.endpoint, j.event_index, j.event_id, j.event, j.rule, j.action, j.kind,
+    q.target, {RUNNING} AS state, q.due_at, j.created_at, j.generation, q.attempt + 1 AS attempt,
+    q.charged, q.deaths, $4::text AS lease, $5::bigint AS started_at, NULL::bigint AS ended_at,
+    j.reason, j.replay_of, array_to_json(j.covers)::text AS covers, j.needs, q.waits,
+    NULL::text AS turn, d.received_at, d.state AS delivery_state, d.generation AS routed_by,
+    d.meta, d.body, coalesce(octet_length(d.body), 0) AS bytes, q.run, a.place,
+    q.rank
+"""
+"""Those of JOB_COLUMNS as they will be, then what else is of the delivery."""
+_JOB, _DELIVERY = slice(0, 26), slice(26, 31)
+_JOB_ID, _DELIVERY_ID, _ENDPOINT, _TARGET, _DUE_AT, _GENERATION = 0, 1, 2, 9, 11, 13
+_ROUTED_BY, _BYTES, _RUN = 28, 31, 32
+
+
+def _lane(replayed: bool, besides: str) -> str:
+    return (
+        f"SELECT * FROM (SELECT q.* FROM queue q WHERE {_OPEN} AND q.replayed = {replayed} "
+        f"AND q.due_at <= $3 {besides} ORDER BY q.due_at, q.job LIMIT a.slots "
+        f"FOR UPDATE SKIP LOCKED) {'replayed' if replayed else 'first'}"
+    )
+
+
+_NAMED = (
+    "SELECT * FROM (SELECT q.* FROM unnest($7::uuid[]) WITH ORDINALITY f (job, place) "
+    f"JOIN queue q ON q.job = f.job WHERE {_OPEN} AND q.due_at <= $3 ORDER BY f.place "
+    "LIMIT a.slots FOR UPDATE OF q SKIP LOCKED) named UNION ALL "
 )
+
+
+def _next_due(replayed: bool) -> str:
+    return (
+        f"(SELECT q.due_at FROM queue q WHERE {_OPEN} AND q.replayed = {replayed} "
+        "AND q.job NOT IN (SELECT job FROM fits) ORDER BY q.due_at LIMIT 1)"
+    )
+
+
+# The lanes of a target are locked one after the other, no more of them than is taken. What does
+# not fit is not changed, so its lock ends with the statement.
+def _statement(named: str, besides: str) -> str:
+    return f"""
+    WITH asked AS MATERIALIZED (
+        SELECT * FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY a (target, slots, place)
+    ), due AS MATERIALIZED (
+        SELECT {_COLUMNS}
+        FROM asked a CROSS JOIN LATERAL (
+            SELECT *, row_number() OVER () AS rank FROM (
+                {named} {_lane(False, besides)} UNION ALL {_lane(True, besides)} LIMIT a.slots
+            ) lanes
+        ) q
+        LEFT JOIN jobs j ON j.id = q.job AND j.delivery = q.delivery
+        LEFT JOIN deliveries d ON d.id = q.delivery
+    ), fits AS MATERIALIZED (
+        SELECT * FROM (
+            SELECT *, sum(bytes) OVER (ORDER BY place, rank ROWS UNBOUNDED PRECEDING) AS upto
+            FROM due
+        ) placed WHERE upto - bytes < $6
+    ), taken AS (
+        UPDATE queue SET state = {RUNNING}, attempt = fits.attempt, lease = $4, started_at = $5
+        FROM fits WHERE queue.job = fits.job RETURNING fits.*
+    ), rest AS (
+        SELECT array_agg(least({_next_due(False)}, {_next_due(True)}) ORDER BY a.place) AS due_at
+        FROM asked a
+    )
+    SELECT t.*, CASE WHEN row_number() OVER () = 1 THEN rest.due_at END
+    FROM rest LEFT JOIN taken t ON true
+    """
+
+
+_LEASE = _statement("", "")
+_LEASE_NAMED = _statement(_NAMED, "AND q.job <> ALL ($7::uuid[])")
 
 
 async def lease(
@@ -16,5 +99,55 @@ async def lease(
     now: int,
     fresh: Mapping[str, Sequence[str]] = {},
 ) -> LeaseBatch:
-    """…"""
-    raise NotImplementedError
+    """
+    Take due jobs of each target and record their attempts. They stay leased, and are found by
+    their lease, if the answer is lost.
+    """
+    if not slots:
+        return LeaseBatch((), {})
+    named = [job for target in slots for job in fresh.get(target, ())]
+    asked = (list(slots), list(slots.values()), now, lease, db.wall(now), LEASED_BYTES)
+
+    async def take(tx: Tx) -> tuple[Sequence[Any], Mapping[int, str]]:
+        rows = await tx.all(*((_LEASE_NAMED, *asked, named) if named else (_LEASE, *asked)))
+        numbers = {row[place] for row in rows for place in (_GENERATION, _ROUTED_BY)}
+        return rows, await tx.generation_ids(numbers - {None})
+
+    rows, generations = await db.state(1, take, db.dispatch)
+    taken = sorted(
+        [row for row in rows if row[_JOB_ID] is not None],
+        key=lambda row: (row[_DUE_AT], row[_JOB_ID]),
+    )
+    deliveries: dict[str, Delivery] = {}
+    jobs = tuple([_work(row, generations, deliveries) for row in taken])
+    alone = [work.job for work, row in zip(jobs, taken, strict=True) if row[_RUN] is None]
+    db.running.update([(job.id, job.delivery) for job in alone])
+    next_due = _next_dues(dict(zip(slots, rows[0][-1], strict=True)), slots, taken, now)
+    return LeaseBatch(jobs, next_due)
+
+
+def _work(row: Any, generations: Mapping[int, str], deliveries: dict[str, Delivery]) -> Work:
+    values = list(row[_JOB])
+    values[_GENERATION] = generations[row[_GENERATION]]
+    id_ = row[_DELIVERY_ID]
+    if (delivery := deliveries.get(id_)) is None:
+        received_at, state, generation, meta, body = row[_DELIVERY]
+        delivery = deliveries[id_] = to_delivery(
+            (id_, row[_ENDPOINT], received_at, state, generations[generation], meta, body)
+        )
+    return Work(to_job(values), delivery, None)
+
+
+def _next_dues(
+    next_due: dict[str, int | None], slots: Mapping[str, int], taken: Sequence[Any], now: int
+) -> dict[str, int | None]:
+    """The same, but for those that had room for a due job and did not get it."""
+    if sum([row[_BYTES] for row in taken]) >= LEASED_BYTES:
+        return next_due
+    counts = Counter([row[_TARGET] for row in taken])
+    return {
+        target: now + LOCKED_MS
+        if due_at is not None and due_at <= now and counts[target] < slots[target]
+        else due_at
+        for target, due_at in next_due.items()
+    }

@@ -25,7 +25,7 @@ from router.store.postgres.fragments import (
 )
 from router.store.postgres.rows import to_attempt, to_delivery, to_job
 from router.store.postgres.texts import unescape
-from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector
+from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
 
 
 async def deliveries(tx: Tx, selector: Selector) -> tuple[DeliverySummary, ...]:
@@ -272,6 +272,13 @@ async def held_bytes(tx: Tx) -> int:
     )
 
 
+_UNDER = (
+    f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE q.lease = ANY($1::text[]) "
+    "AND split_part(q.lease, '/', 1) = ANY($2::text[]) ORDER BY j.id"
+)
+
+
 async def under(tx: Tx, leases: Collection[str]) -> tuple[Job, ...]:
-    """…"""
-    raise NotImplementedError
+    """The jobs that run under these leases, in the order of their ids."""
+    rows = await tx.all(_UNDER, list(leases), list({node_of(lease) for lease in leases}))
+    return tuple([to_job(row) for row in rows])

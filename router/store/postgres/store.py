@@ -29,7 +29,7 @@ from router.store.postgres import (
     settling,
 )
 from router.store.postgres.address import Address
-from router.store.postgres.database import Database, Tx
+from router.store.postgres.database import Database, OnCommit, Tx, uncounted
 from router.store.postgres.merging import Merged
 from router.store.postgres.reader import PostgresReader
 from router.store.values import (
@@ -52,12 +52,6 @@ P = ParamSpec("P")
 COPIES_WAIT_S = 1.0
 """Counts of copies are written at most this often."""
 
-OnCommit = Callable[[int, float], None]
-
-
-def uncounted(_writes: int, _seconds: float) -> None:
-    """Nobody counts commits."""
-
 
 def _verb(
     function: Callable[Concatenate[Tx, P], Awaitable[T]],
@@ -71,18 +65,15 @@ def _verb(
 
 
 class PostgresStore:
-    """
-    One router's side of the ledger that all of them share.
-
-    `on_commit` is called after every transaction with its writes and its seconds.
-    """
+    """One router's side of the ledger that all of them share."""
 
     remark = None
 
-    def __init__(self, db: Database, on_commit: OnCommit = uncounted) -> None:
-        self._db, self._on_commit = db, on_commit
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self.reads = PostgresReader(db, self._write_copies)
         self._accepts = Merged(self._accept_all, db.writers, accepting.load, accepting.keys)
+        self._ends = Merged(partial(settling.settle_all, db))
         self._copies = copies.Copies()
         self._counting: asyncio.Task[None] | None = None
         self._closed = False
@@ -140,10 +131,10 @@ class PostgresStore:
 
     def settle_all(
         self, group: Sequence[tuple[Settlement, Acceptance | None]]
-    ) -> "asyncio.Task[Sequence[Settled | RouterError]]":
-        now = self._db.clock.ledger()
-        work = settling.settle_all(self._db, group, now)
-        return asyncio.get_running_loop().create_task(work)
+    ) -> "asyncio.Future[Sequence[Settled | RouterError]]":
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        return self._ends.do(group)
 
     async def recover(
         self,
@@ -277,6 +268,7 @@ class PostgresStore:
             return
         self._closed = True
         await self._accepts.close()
+        await self._ends.close()
         with contextlib.suppress(StoreUnavailable):  # counts of copies, and nothing else
             await self._write_copies()
         await self._db.close()
@@ -286,15 +278,16 @@ async def open_store(
     url: str, *, clock: Clock, on_commit: OnCommit = uncounted, pool: int = 6
 ) -> PostgresStore:
     """
-    Open the store at this address, making or migrating its tables as needed.
+    Open the store at this address, making or migrating its tables as needed. `on_commit` is called
+    after every transaction.
 
     Raises:
         StoreRefused: the server refuses us, or its tables are of a newer router.
         StoreUnavailable: it cannot be reached now.
     """
-    db = Database(Address(url), clock, pool)
+    db = Database(Address(url), clock, pool, on_commit)
     try:
-        store = PostgresStore(db, on_commit)
+        store = PostgresStore(db)
         await store.start()
     except BaseException:
         await db.close()

@@ -113,7 +113,6 @@ CREATE TABLE queue (
 CREATE INDEX queue_due ON queue (target, replayed, due_at, job) WHERE lease IS NULL AND waits = 0;
 CREATE INDEX queue_leased ON queue (split_part(lease, '/', 1)) WHERE lease IS NOT NULL;
 CREATE INDEX queue_waits ON queue (rule, target) WHERE waits > 0;
-CREATE INDEX queue_delivery ON queue (delivery);
 
 CREATE TABLE attempts (
     job uuid NOT NULL,

@@ -1,0 +1,127 @@
+"""Ends of attempts as they are written: the queue's row, the job's, the attempt's."""
+
+from collections.abc import Mapping, Sequence, Set
+from itertools import islice
+from typing import Any
+
+from router.model.job import ENDED, Settlement
+from router.store.common.columns import encode_json
+from router.store.common.states import DEAD, OUTCOME, STATE
+from router.store.postgres.database import Tx
+from router.store.postgres.job_rows import unnested
+from router.store.postgres.texts import escape
+
+End = tuple[str, Settlement]
+"""The delivery of a job, and how its attempt has ended."""
+
+_GIVEN = {
+    "delivery": "uuid",
+    "job": "uuid",
+    "lease": "text",
+    "number": "integer",
+    "outcome": "smallint",
+    "why": "text",
+    "state": "smallint",
+    "due_at": "bigint",
+    "reason": "text",
+    "charged": "integer",
+    "started_at": "bigint",
+    "ended_at": "bigint",
+    "result": "bytea",
+    "generation": "integer",
+}
+_LEASED = "queue.job = v.job AND queue.lease = v.lease"
+_OF_V = "jobs.delivery = {0}.delivery AND jobs.id = {0}.job"
+_BETWEEN = f"jobs.delivery BETWEEN ${len(_GIVEN) + 1}::uuid AND ${len(_GIVEN) + 2}::uuid"
+_ATTEMPT = "job, number, kept, lease, started_at, ended_at, outcome, reason, result, generation"
+_END = "job, number, kept, lease, started_at, ended_at, outcome, why, result, generation"
+
+
+_AGAIN = f"""
+    , again AS (
+        UPDATE queue SET state = v.state, due_at = coalesce(v.due_at, queue.due_at), lease = NULL,
+            charged = queue.charged + v.charged,
+            deaths = CASE v.charged WHEN 0 THEN queue.deaths ELSE 0 END
+        FROM v WHERE {_LEASED} AND v.state < {DEAD}
+        RETURNING v.*
+    ), back AS (
+        UPDATE jobs SET reason = a.reason FROM again a WHERE {_OF_V.format("a")} AND {_BETWEEN}
+        RETURNING a.*, jobs.kept AS kept
+    )
+"""
+
+
+# Partitions that no id of the group lies in are left out when the statement begins.
+def _statement(again: str) -> str:
+    kept = f"UNION ALL SELECT {_END} FROM back" if again else ""
+    return f"""
+    WITH v AS MATERIALIZED (SELECT * FROM {unnested(_GIVEN, 1, "v")}),
+    ended AS (
+        DELETE FROM queue USING v WHERE {_LEASED} AND v.state >= {DEAD}
+        RETURNING v.*, queue.attempt AS attempt, queue.charged AS spent, queue.deaths AS deaths,
+            queue.due_at AS was_due, queue.started_at AS began
+    ), over AS (
+        UPDATE jobs SET state = e.state, due_at = coalesce(e.due_at, e.was_due),
+            attempt = e.attempt, charged = e.spent + e.charged,
+            deaths = CASE e.charged WHEN 0 THEN e.deaths ELSE 0 END,
+            started_at = e.began, ended_at = e.ended_at, reason = e.reason
+        FROM ended e WHERE {_OF_V.format("e")} AND {_BETWEEN}
+        RETURNING e.*, jobs.kept AS kept
+    ) {again}, noted AS (
+        INSERT INTO attempts ({_ATTEMPT}) SELECT {_END} FROM over {kept} ON CONFLICT DO NOTHING
+    )
+    SELECT job FROM over {"UNION ALL SELECT job FROM back" if again else ""}
+    """
+
+
+_ENDS, _ENDS_AND_RETRIES = _statement(""), _statement(_AGAIN)
+_WRITTEN = f"""
+    SELECT a.job FROM {unnested(dict(islice(_GIVEN.items(), 1, 6)), 1, "v")}
+    JOIN attempts a ON a.job = v.job AND a.number = v.number AND a.lease = v.lease
+        AND a.outcome = v.outcome AND a.reason IS NOT DISTINCT FROM v.why
+"""
+
+
+async def write(tx: Tx, ends: Sequence[End]) -> Set[str]:
+    """Write these ends, as far as their leases still hold; the jobs whose lease did."""
+    if not ends:
+        return frozenset()
+    rows = [(delivery, *_row(end, tx.db.numbers)) for delivery, end in sorted(ends, key=_job)]
+    columns = list(zip(*rows, strict=True))
+    sql = _ENDS if all(end.state in ENDED for _, end in ends) else _ENDS_AND_RETRIES
+    deliveries = columns[0]
+    return await _jobs(tx, sql, *columns, min(deliveries), max(deliveries))
+
+
+async def written(tx: Tx, ends: Sequence[Settlement]) -> Set[str]:
+    """The jobs of those among these whose end is there already, by this lease."""
+    rows = [_row(end, tx.db.numbers)[:5] for end in ends]
+    return await _jobs(tx, _WRITTEN, *zip(*rows, strict=True)) if rows else frozenset()
+
+
+async def _jobs(tx: Tx, sql: str, *values: Any) -> Set[str]:
+    return {f"job_{job}" for (job,) in await tx.all(sql, *values)}
+
+
+def _job(end: End) -> str:
+    """Rows of the queue are locked in this order."""
+    return end[1].job
+
+
+def _row(settlement: Settlement, numbers: Mapping[str, int]) -> Sequence[Any]:
+    attempt = settlement.attempt
+    return (
+        settlement.job,
+        settlement.lease,
+        attempt.number,
+        OUTCOME[attempt.outcome],
+        escape(attempt.reason),
+        STATE[settlement.state],
+        settlement.due_at,
+        escape(settlement.reason),
+        int(settlement.charged),
+        attempt.started_at,
+        attempt.ended_at,
+        encode_json(attempt.result),
+        numbers[attempt.generation],
+    )
