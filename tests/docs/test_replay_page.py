@@ -12,7 +12,7 @@ import pytest
 from router.cli.main import run
 from router.cli.replay import replay
 from router.serving.upkeep import AUDIT_MS
-from router.store.sqlite.audit_log import LINES
+from router.store.values import AUDIT_LINES
 from tests.docs.pages import lines
 from tests.unit.cli.test_stored import DLV, JOB, fill
 
@@ -64,4 +64,4 @@ def test_its_options_are_those_that_there_are() -> None:
 
 def test_its_numbers_are_those_that_there_are() -> None:
     assert f"{AUDIT_MS // 86_400_000} days" in PAGE
-    assert f"{LINES:,}" in PAGE
+    assert f"{AUDIT_LINES:,}" in PAGE
