@@ -14,7 +14,7 @@ from router.clock import SystemClock
 
 if TYPE_CHECKING:
     from router.rules.ruleset import Ruleset
-    from router.store.sqlite.reader import SqliteReader
+    from router.store.protocol import StoreReads
 
 LastReceived = tuple[int | None, int | None]
 """When an endpoint last had a delivery, and since when one is awaited."""
@@ -31,7 +31,7 @@ def addresses(*, place: Options) -> None:
     place, ruleset = rules_to_read(place)
     names = [e.name for e in ruleset.endpoints.values() if e.expect_every is not None]
 
-    async def last(reader: "SqliteReader") -> Mapping[str, LastReceived]:
+    async def last(reader: "StoreReads") -> Mapping[str, LastReceived]:
         from router.serving.quiet_endpoints import FACTS, newest_of
 
         kept = await reader.recall(FACTS)

@@ -101,7 +101,7 @@ class AdminClient:
     """
     Calls the admin API of one server. A context manager.
 
-    `store` is the file that the server must hold, None for a remote one: another router on the
+    `store` is the one that the server must hold, None for a remote one: another router on the
     same port must not replay our deliveries. `cert`: see `trusting`.
     """
 
@@ -146,8 +146,8 @@ class AdminClient:
         tls = server.admin_tls
         return cls(
             loopback(server.admin, tls=tls is not None),
-            _token(place, server.store),
-            store=server.store,
+            _token(place, server.state),
+            store=str(server.store),
             cert=tls.cert if tls else None,
             timeout_s=timeout_s,
         )
@@ -292,15 +292,15 @@ def _checked(response: "httpx.Response") -> None:
     raise (known or click.ClickException)(detail)
 
 
-def _token(place: Options, store: str) -> str | None:
+def _token(place: Options, state: Path) -> str | None:
     if place.token:
         return place.token
     try:
-        return Path(store + ".token").read_text("utf-8").strip()
+        return Path(f"{state}.token").read_text("utf-8").strip()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"cannot read {store}.token: {error.strerror}; set ROUTER_TOKEN") from None
+        raise UsageError(f"cannot read {state}.token: {error.strerror}; set ROUTER_TOKEN") from None
 
 
 def _same_file(one: str, other: str) -> bool:

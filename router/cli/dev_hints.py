@@ -14,6 +14,7 @@ from router.cli.send_requests import unknown
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
+from router.wiring.stores import exists
 
 
 def hints(place: Options, ruleset: Ruleset, *, program: str | None = None) -> list[str]:
@@ -44,7 +45,7 @@ def _needs_dev(place: Options) -> bool:
     """Whether `send` would not look for a development server by itself: see `Options.working`."""
     plain = msgspec.structs.replace(place, dev=False)
     ruleset = plain.loaded().ruleset
-    return place.store is not None or ruleset is None or Path(ruleset.server.store).exists()
+    return place.store is not None or ruleset is None or exists(ruleset.server.store)
 
 
 def program_name(argv0: str, path: str | None) -> str:

@@ -15,6 +15,7 @@ from router.cli.selection import DELIVERY_STATES, selector_options
 from router.config import render_text
 from router.errors import ConfigError, NotFound, UsageError
 from router.model.selector import Criteria
+from router.model.store_address import SqliteFile, StoreAddress
 from router.rehearsal.diff import (
     Comparison,
     Difference,
@@ -27,9 +28,10 @@ from router.rehearsal.diff import (
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation, Selector
 from router.wiring.rules import DEV_STORE
+from router.wiring.stores import exists
 
 if TYPE_CHECKING:
-    from router.store.sqlite.reader import SqliteReader
+    from router.store.protocol import StoreReads
 
 STORED = "stored"
 LAST = 500
@@ -89,7 +91,7 @@ def _difference(place: Options, old: str, new: str, selector: Selector) -> Diffe
         rules=rule_changes(before, after),
         settings=setting_changes(before, after),
     )
-    if store is None or not Path(store).exists():
+    if store is None or not exists(store):
         note("there is no store to take deliveries from: only the rules were compared")
         return difference
     return read_store(
@@ -100,7 +102,7 @@ def _difference(place: Options, old: str, new: str, selector: Selector) -> Diffe
 
 
 async def _compared(
-    reader: "SqliteReader", comparison: Comparison, difference: Difference, selector: Selector
+    reader: "StoreReads", comparison: Comparison, difference: Difference, selector: Selector
 ) -> Difference:
     effects: list[Effect] = []
     skipped: list[Skipped] = []
@@ -131,7 +133,7 @@ def _shown(name: str, ruleset: Ruleset, files: dict[str, Ruleset]) -> str:
     return name if name in files else f"generation {ruleset.generation[:16]}"
 
 
-def _store(place: Options, named: list[Ruleset]) -> str | None:
+def _store(place: Options, named: list[Ruleset]) -> StoreAddress | None:
     """
     The store to read: that of the option, of a file named, or of the rules file.
 
@@ -141,23 +143,22 @@ def _store(place: Options, named: list[Ruleset]) -> str | None:
     if not named:
         return rules_to_read(place)[1].server.store
     stores = [ruleset.server.store for ruleset in named]
-    developed = str(Path(named[0].folder) / DEV_STORE)  # where only a `--dev` server has worked
-    if place.store is None:
-        stores.append(developed)
-    return next((store for store in stores if Path(store).exists()), None)
+    if place.store is None:  # perhaps only a `--dev` server has worked
+        stores.append(SqliteFile(str(Path(named[0].folder) / DEV_STORE)))
+    return next(filter(exists, stores), None)
 
 
-def _kept(place: Options, store: str | None, name: str) -> Ruleset:
+def _kept(place: Options, store: StoreAddress | None, name: str) -> Ruleset:
     """
     A generation of the store, as rules.
 
     Raises:
         NotFound: there is none, or it cannot be read any more.
     """
-    if store is None or not Path(store).exists():
+    if store is None or not exists(store):
         raise NotFound(f"{name!r} is no file, and there is no store to have a generation of it")
 
-    async def reading(reader: "SqliteReader") -> Generation | None:
+    async def reading(reader: "StoreReads") -> Generation | None:
         if name not in (STORED, "live"):
             return await reader.generation(name)
         newest = await reader.deliveries(Selector(limit=1))

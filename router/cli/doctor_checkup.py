@@ -17,7 +17,7 @@ from router.clock import SystemClock
 from router.model.settings import Endpoint
 from router.model.subscription import FACTS
 from router.rules.ruleset import Ruleset
-from router.store.sqlite.reader import SqliteReader
+from router.store.protocol import StoreReads
 from router.wiring.dev import DevFile
 from router.wiring.management import base_of
 
@@ -106,7 +106,7 @@ def _stored(
     if place.server is not None:
         return absent
 
-    async def read(reader: SqliteReader) -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
+    async def read(reader: StoreReads) -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
         kept = {e.name: await online.history_of(reader, ruleset, e) for e in endpoints}
         return kept, dict(await reader.recall(FACTS))
 

@@ -26,7 +26,7 @@ from router.providers.provider import Provider
 from router.refusals import KEPT_MAX
 from router.rules.ruleset import Ruleset
 from router.serving.quiet_endpoints import FACTS, newest_of
-from router.store.sqlite.reader import SqliteReader
+from router.store.protocol import StoreReads
 from router.store.values import Selector
 
 LOOKED_AT = 200
@@ -128,7 +128,7 @@ class EndpointHistory(msgspec.Struct, frozen=True):
     skew_ms: int | None = None
 
 
-async def history_of(reader: SqliteReader, ruleset: Ruleset, endpoint: Endpoint) -> EndpointHistory:
+async def history_of(reader: StoreReads, ruleset: Ruleset, endpoint: Endpoint) -> EndpointHistory:
     """What the store has of it."""
     newest = await reader.deliveries(Selector(endpoint=endpoint.name, limit=LOOKED_AT))
     return EndpointHistory(
@@ -143,7 +143,7 @@ async def history_of(reader: SqliteReader, ruleset: Ruleset, endpoint: Endpoint)
     )
 
 
-async def _has_come(reader: SqliteReader, endpoint: str, pattern: str) -> bool:
+async def _has_come(reader: StoreReads, endpoint: str, pattern: str) -> bool:
     """Does the store hold an event of a pattern, as the event's name or with its action?"""
     names = [pattern, pattern.rpartition(".")[0] or pattern]
     for name in dict.fromkeys([None] if "*" in pattern else names):
@@ -154,7 +154,7 @@ async def _has_come(reader: SqliteReader, endpoint: str, pattern: str) -> bool:
 
 
 async def _skew(
-    reader: SqliteReader, provider: Provider, newest: Sequence[DeliverySummary]
+    reader: StoreReads, provider: Provider, newest: Sequence[DeliverySummary]
 ) -> int | None:
     """How long after its signed time the newest delivery came, where a time is signed."""
     record = await reader.delivery(newest[0].id) if newest else None

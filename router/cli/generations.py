@@ -9,11 +9,12 @@ from router.cli.open_store import read_store
 from router.cli.options import Options, is_given
 from router.cli.output import note
 from router.errors import ConfigError, NotFound, UsageError
+from router.model.store_address import store_address
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation
 
 if TYPE_CHECKING:
-    from router.store.sqlite.reader import SqliteReader
+    from router.store.protocol import StoreReads
 
 
 def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
@@ -26,12 +27,14 @@ def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
     """
     if place.store is None or place.server is not None or is_given("rules"):
         return place.working()
+    from router.wiring.stores import exists
+
     try:
         return place.working()
     except (UsageError, ConfigError) as error:
-        store = place.store.removeprefix("sqlite:")
+        store = store_address(place.store, Path())
         kept = read_store(store, _newest, absent=None)
-        if kept is None and isinstance(error, UsageError) and not Path(store).exists():
+        if kept is None and isinstance(error, UsageError) and not exists(store):
             raise NotFound(f"there is no store {store}") from None
         if kept is None:
             raise
@@ -44,7 +47,7 @@ def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
     return place, settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())
 
 
-async def _newest(reader: "SqliteReader") -> Generation | None:
+async def _newest(reader: "StoreReads") -> Generation | None:
     listed = await reader.generations(1)
     return await reader.generation(listed[0].id) if listed else None
 

@@ -17,19 +17,19 @@ class SentRequest(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def path_of(store: str, endpoint: str) -> Path:
-    """Where the last request of an endpoint lies: beside the store."""
-    return Path(store).parent / f".router-last-{endpoint}.json"
+def path_of(folder: Path, endpoint: str) -> Path:
+    """Where the last request of an endpoint lies, in the folder of what is beside the store."""
+    return folder / f".router-last-{endpoint}.json"
 
 
-def remember(store: str, endpoint: str, request: SentRequest) -> None:
+def remember(folder: Path, endpoint: str, request: SentRequest) -> None:
     """
     Keep a request, readable by its owner only: a signed request is as good as its secret.
 
     Raises:
         UsageError: it cannot be written.
     """
-    path = path_of(store, endpoint)
+    path = path_of(folder, endpoint)
     with os_errors_refused(f"cannot keep the request in {path}"):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -37,9 +37,9 @@ def remember(store: str, endpoint: str, request: SentRequest) -> None:
             file.write(msgspec.json.encode(request))
 
 
-def last_of(store: str, endpoint: str) -> SentRequest | None:
+def last_of(folder: Path, endpoint: str) -> SentRequest | None:
     """The request kept for an endpoint; None: none, or not readable as one."""
     try:
-        return msgspec.json.decode(path_of(store, endpoint).read_bytes(), type=SentRequest)
+        return msgspec.json.decode(path_of(folder, endpoint).read_bytes(), type=SentRequest)
     except (OSError, msgspec.DecodeError):
         return None

@@ -4,7 +4,6 @@ How a command asks and acts: at the server that `--server` names, at the one her
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -56,13 +55,14 @@ def ask_store(
 ) -> T:
     """The answer of the store of these rules; of an empty one, if there is none yet."""
     from router.wiring.offline import open_questions
+    from router.wiring.stores import exists
 
     async def answer() -> T:
         async with open_questions(ruleset) as questions:
             return await question(questions)
 
     store = ruleset.server.store
-    if not quiet and not Path(store).exists():
+    if not quiet and not exists(store):
         note(f"nothing has been received yet (there is no store {store})")
     return asyncio.run(answer())
 
@@ -90,12 +90,13 @@ async def act_here(
 ) -> tuple[T, bool]:
     """As `act`, at the server of these rules. `makes_store`: it need not be there yet."""
     from router.wiring.offline import open_verbs
+    from router.wiring.stores import exists
 
     with AdminClient.of(options, ruleset) as client:
         if client.is_there():
             return await verb(RemoteOperator(client)), False
     store = ruleset.server.store
-    if not makes_store and not await asyncio.to_thread(Path(store).exists):
+    if not makes_store and not await asyncio.to_thread(exists, store):
         raise NotFound(f"nothing has been received yet: there is no store {store}")
     async with open_verbs(ruleset) as verbs:
         return await verb(verbs), True

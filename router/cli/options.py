@@ -101,12 +101,14 @@ class Options(msgspec.Struct, frozen=True):
                 f"this works on the store here, not at {self.server}: "
                 "leave --server out, or run it beside that server"
             )
+        from router.wiring.stores import exists
+
         ruleset = self.ruleset()
-        if self.dev or self.store is not None or Path(ruleset.server.store).exists():
+        if self.dev or self.store is not None or exists(ruleset.server.store):
             return self, ruleset
         developing = msgspec.structs.replace(self, dev=True)
         other = developing.ruleset()
-        return (developing, other) if Path(other.server.store).exists() else (self, ruleset)
+        return (developing, other) if exists(other.server.store) else (self, ruleset)
 
     def beside(self) -> "tuple[Options, Ruleset]":
         """As `working`; with `--server` the rules file here, for what a server does not say."""
@@ -131,9 +133,9 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "store": click.option(
         "--store",
-        metavar="FILE",
+        metavar="STORE",
         envvar="ROUTER_STORE",
-        help="The store, in place of the rules file's (also ROUTER_STORE).",
+        help="The store, FILE or postgresql://…, in place of the rules file's (also ROUTER_STORE).",
     ),
     "listen": click.option(
         "--listen",

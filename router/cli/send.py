@@ -61,9 +61,9 @@ def send(
 
 
 def _send(place: Options, ruleset: Ruleset, options: SendOptions) -> list[SendResult]:
-    store, endpoint = ruleset.server.store, options.endpoint
+    folder, endpoint = ruleset.server.state.parent, options.endpoint
     if options.again:
-        last = last_of(store, endpoint)
+        last = last_of(folder, endpoint)
         if last is None:
             raise UsageError(f"nothing was sent to {endpoint} yet; send once without --again")
         requests: Iterator[SentRequest] = iter([last] * options.count)
@@ -73,7 +73,7 @@ def _send(place: Options, ruleset: Ruleset, options: SendOptions) -> list[SendRe
     def kept() -> Iterator[SentRequest]:
         for number, request in enumerate(requests, start=1):
             if number == options.count and options.tamper is None and not options.again:
-                remember(store, endpoint, request)
+                remember(folder, endpoint, request)
             yield request
 
     results = list(send_each(kept(), options, ruleset))

@@ -14,7 +14,6 @@ import msgspec
 
 from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
-from router.cli.open_store import read_existing
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
 from router.cli.output import counted, moment, note, print_answer, print_json, states
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_BACKUP = "its backups are PostgreSQL's own, made by pg_dump or pg_basebackup"
+_SERVE = "`router serve` brings its tables to its own schema"
 
 
 @click.group()
@@ -49,7 +50,8 @@ def backup(*, place: Options, destination: Path, force: bool) -> None:
     from router.store.sqlite.copying import backup
 
     began = time.monotonic()
-    done = backup(_store_of(place), destination.absolute(), force=force, progress=_progress())
+    store = _file_of(place, _BACKUP)
+    done = backup(store, destination.absolute(), force=force, progress=_progress())
     seconds = time.monotonic() - began
     _note_backup(place, BackupNote(done.path, done.bytes))
     print_answer(
@@ -74,7 +76,7 @@ def restore(*, place: Options, source: Path) -> None:
 
     done = restore(
         source.absolute(),
-        _store_of(place),
+        _file_of(place, _BACKUP),
         stamp=time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
         audit=_line("restore", {"path": str(source.absolute())}),
         progress=_progress(),
@@ -94,7 +96,7 @@ def _note_backup(place: Options, made: BackupNote) -> None:
             with AdminClient.of(place) as client:
                 asyncio.run(RemoteOperator(client).backed_up(made))
         except (NoServer, ConfigError, UsageError):  # none runs, or nobody knows where
-            note_audit(_store_of(place), _line("backup", msgspec.to_builtins(made)))
+            note_audit(_file_of(place, _BACKUP), _line("backup", msgspec.to_builtins(made)))
     except (click.ClickException, RouterError) as error:
         why = error.message if isinstance(error, click.ClickException) else str(error)
         note(f"no line in the audit: {why}")
@@ -169,13 +171,22 @@ def _age(text: str | None) -> int | None:
 def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     from router.operator.retention import retain
     from router.store.sqlite.pruning import removable
+    from router.store.sqlite.reader import open_reader
+    from router.wiring.stores import sqlite_path
 
     _, ruleset = rules_to_read(place)
+    path = sqlite_path(ruleset.server.store, "what retention would remove of it is not counted")
     now = time.time_ns() // 1_000_000
     limits = retain(ruleset.server.retention, now, age)
-    deliveries, keys = read_existing(
-        ruleset.server.store, lambda reader: reader.ask(removable, limits, now)
-    )
+
+    async def count() -> tuple[int, int]:
+        reader = open_reader(str(path))
+        try:
+            return await reader.ask(removable, limits, now)
+        finally:
+            await reader.close()
+
+    deliveries, keys = asyncio.run(count())
     return {"deliveries": deliveries, "keys": keys}
 
 
@@ -201,7 +212,7 @@ def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
     """
     from router.store.sqlite.upgrading import due, upgrade
 
-    path = _store_of(place)
+    path = _file_of(place, _SERVE)
     step = due(path) if only_look else upgrade(path)
     is_due = only_look and step.before < step.after
     if place.as_json:
@@ -220,7 +231,7 @@ def info(*, place: Options) -> None:
     """Where the store is, how large, of which schema, and what it holds."""
     from router.store.sqlite.upgrading import about
 
-    found = about(_store_of(place))
+    found = about(_file_of(place, "`router doctor` says how it is"))
     if place.as_json:
         print_json(found)
         return
@@ -243,11 +254,19 @@ def info(*, place: Options) -> None:
         click.echo(f"{name:<12} {value}")
 
 
-def _store_of(place: Options) -> Path:
-    """The store's file; a rules file that is wrong hinders nobody who names it by --store."""
+def _file_of(place: Options, otherwise: str) -> Path:
+    """
+    The store's file; a rules file that is wrong hinders nobody who names it by --store.
+
+    Raises:
+        StoreRefused: it is a database, for which `otherwise` says what to do.
+    """
+    from router.model.store_address import store_address
+    from router.wiring.stores import sqlite_path
+
     if place.store is not None:
-        return Path(place.store.removeprefix("sqlite:")).absolute()
-    return Path(place.working()[1].server.store)
+        return sqlite_path(store_address(place.store, Path.cwd()), otherwise)
+    return sqlite_path(place.working()[1].server.store, otherwise)
 
 
 def _progress() -> "Progress":

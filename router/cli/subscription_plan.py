@@ -15,6 +15,7 @@ from router.egress import is_local_name
 from router.errors import SecretMissing, UsageError
 from router.model.patterns import wildcard
 from router.model.settings import Endpoint
+from router.model.store_address import StoreAddress
 from router.model.subscription import FACTS, Subscription, fact_name, subscriptions
 from router.operator.requests import RememberRequest
 from router.provider_calls.subscriptions import SubscriptionApi
@@ -273,10 +274,10 @@ def _is_local(address: str) -> bool:
 # -- the store
 
 
-def read_records(path: str) -> dict[str, Subscription]:
+def read_records(address: StoreAddress) -> dict[str, Subscription]:
     """The subscriptions that the store has, by the names of their facts."""
     facts: Mapping[str, Any] = {}
-    return subscriptions(read_store(path, lambda reader: reader.recall(FACTS), absent=facts))
+    return subscriptions(read_store(address, lambda reader: reader.recall(FACTS), absent=facts))
 
 
 async def remember(place: Options, ruleset: Ruleset, facts: Mapping[str, Any]) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping
 
 from router.config.context import LoadContext
+from router.config.environment import setting
 from router.config.schema import ApiEntry, EndpointEntry
-from router.config.settings import parsed_url, ranges, setting
+from router.config.settings import parsed_url, ranges
 from router.model.settings import PUBLISHED, Api, Endpoint
 from router.providers import Provider
 from router.providers.api import ApiRule

@@ -125,10 +125,13 @@ class LoadContext:
         """A file beside the rules file, or an absolute one."""
         return None if text is None else str(self.folder / text.value)
 
-    def variable(self, name: SourceText, default: SourceText | None) -> str | None:
-        """The value of an environment variable, its default, or None."""
+    def variable(
+        self, name: SourceText, default: SourceText | None, *, kept: bool = True
+    ) -> str | None:
+        """The value of an environment variable, its default, or None; `resolved` if `kept`."""
         value = self.env.get(name.value)
-        self.resolved[name.value] = value
+        if kept:
+            self.resolved[name.value] = value
         return default.value if value is None and default is not None else value
 
 

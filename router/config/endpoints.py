@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 
 from router.config import api as apis
 from router.config.context import LoadContext
+from router.config.environment import setting
 from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.providers import reworked
 from router.config.schema import AnswerEntry, DedupeEntry, EndpointEntry
-from router.config.settings import ID, setting, shape
+from router.config.settings import ID, shape
 from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider

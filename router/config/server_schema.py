@@ -61,6 +61,24 @@ class AdminEntry(SettingEntry):
     )
 
 
+@named("'store'")
+class StoreEntry(SettingEntry):
+    """`server.store`: a file, or a mapping with the `url` of a PostgreSQL database."""
+
+    url: Annotated[
+        SettingEntry | None,
+        doc(
+            "The address of a PostgreSQL database, by the variable that holds it.",
+            {"env": "DATABASE_URL"},
+        ),
+    ] = None
+    pool: Annotated[int | None, doc("Connections to the database, 4 to 64. Default 6.")] = None
+    node_: Annotated[
+        SettingEntry | None,
+        doc("This router's name among those that share it. Left out: the host's name."),
+    ] = None
+
+
 @named("'limits'")
 class LimitsEntry(Entry):
     """`server.limits`: what the public listener accepts."""
@@ -162,8 +180,20 @@ class ServerEntry(Entry):
         doc("HOST:PORT of the admin listener. Default 127.0.0.1:8001.", "127.0.0.1:8001"),
     ] = None
     store: Annotated[
-        SettingEntry | None,
-        doc("sqlite:FILE, relative to this file. Default sqlite:router.db.", "sqlite:router.db"),
+        StoreEntry | None,
+        doc(
+            "sqlite:FILE, relative to this file, or a PostgreSQL database. "
+            "Default sqlite:router.db.",
+            "sqlite:router.db",
+            {"url": {"env": "DATABASE_URL"}},
+        ),
+    ] = None
+    state_dir: Annotated[
+        SourceText | None,
+        doc(
+            "The folder of what lies beside the store: the token, the last requests of `send`. "
+            "Left out: that of the store's file; with PostgreSQL, that of this file."
+        ),
     ] = None
     trusted_proxies: Annotated[
         list[SourceText] | None, doc("Ranges of proxies whose X-Forwarded-For is believed.")

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from router.config.context import LoadContext
+from router.config.environment import VARIABLE, from_env, setting
 from router.config.language import json_value
 from router.config.schema import RetryEntry, SecretEntry
 from router.config.server_schema import (
@@ -19,7 +20,7 @@ from router.config.server_schema import (
     ServerEntry,
     SettingEntry,
 )
-from router.config.unsupported import POSTGRES
+from router.config.store_setting import store
 from router.egress import listens_locally, literal_address, plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
 from router.model.settings import (
@@ -36,7 +37,6 @@ from router.yaml_source import Node, Scalar, SourceText
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]*):([0-9]{1,5})")
 _TOKEN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _NOT_TOKENS = ("anyone", "local", "token")
@@ -67,7 +67,8 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
         base_url=_base_url(context, entry.base_url),
         listen=_address(context, entry.listen, usual.listen),
         **_admin(context, entry.admin),
-        store=_store(context, entry.store),
+        store=store(context, entry.store),
+        state_dir=context.path(entry.state_dir),
         trusted_proxies=ranges(context, entry.trusted_proxies),
         egress_allow=ranges(context, entry.egress.allow if entry.egress else None),
         retention=_retention(entry.retention),
@@ -135,39 +136,6 @@ def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> Liste
     return ListenerTls(cert=cert, key=context.path(entry.key))
 
 
-def setting(context: LoadContext, entry: SettingEntry | None) -> SourceText | None:
-    """A text, or the value of the variable it names, or None with the fault reported."""
-    if entry is None:
-        return None
-    if entry.text is not None:
-        return entry.text
-    if entry.env is None:
-        if "env" not in entry.broken:
-            context.error(
-                "missing-key", f"{entry.called} needs a text or the key 'env'", entry.node
-            )
-        return None
-    return from_env(context, entry.env, entry.default)
-
-
-def from_env(
-    context: LoadContext, name: SourceText, default: SourceText | None
-) -> SourceText | None:
-    """The value of a variable, or its default; an error naming the variable if neither is there."""
-    if not VARIABLE.fullmatch(name.value):
-        context.error("bad-variable", f"'{name.value}' cannot be the name of a variable", name)
-        return None
-    if (value := context.variable(name, default)) is None:
-        context.error(
-            "variable-not-set",
-            f"environment variable '{name.value}' is not set and has no default",
-            name,
-            "set it, or write a 'default' beside 'env'",
-        )
-        return None
-    return SourceText(value, name.node)
-
-
 def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
     if (text := setting(context, entry)) is None:
         return ServerSettings().base_url
@@ -206,22 +174,6 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
             text,
         )
     return text.value
-
-
-def _store(context: LoadContext, entry: SettingEntry | None) -> str:
-    if (text := setting(context, entry)) is None:
-        return str(context.folder / ("router-dev.db" if context.dev else "router.db"))
-    scheme, _, path = text.value.partition(":")
-    if scheme in ("postgresql", "postgres"):
-        context.error(POSTGRES.code, POSTGRES.message, text, POSTGRES.hint)
-    elif scheme != "sqlite" or not path:
-        context.error(
-            "bad-store",
-            f"'{text.shown}' is not a store",
-            text,
-            "write 'sqlite:router.db', relative to this file",
-        )
-    return str(context.folder / path)
 
 
 def _retention(entry: RetentionEntry | None) -> Retention:

@@ -4,9 +4,10 @@ import re
 from urllib.parse import SplitResult
 
 from router.config.context import LoadContext
+from router.config.environment import from_env
 from router.config.language import ExpressionSite, Language
 from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
-from router.config.settings import ID, from_env, parsed_url, shape
+from router.config.settings import ID, parsed_url, shape
 from router.expressions import Template
 from router.model.settings import Auth, Sign, Target, Tls
 from router.yaml_source import SourceText, Table, shown

@@ -43,7 +43,6 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     **{(entry, "algorithm", "sha1"): _SHA1 for entry in _PROOFS},
 }
 
-POSTGRES = _later("a PostgreSQL store", "use sqlite:router.db")
 RESERVED_WORDS: dict[str, Refusal] = {
     word: _later(f"'{word}' (a reserved word)") for word in ("window", "correlate", "redact")
 }

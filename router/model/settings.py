@@ -1,8 +1,11 @@
 """Settings of a rules file as typed values, for the packages above."""
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from router.model.store_address import SqliteFile, StoreAddress
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 DAY_MS = 86_400_000
@@ -72,7 +75,8 @@ class AdminToken(msgspec.Struct, frozen=True):
 
 class ServerSettings(msgspec.Struct, frozen=True):
     """
-    `server:`. Addresses are `host:port`. `store` is an absolute path of a SQLite file.
+    `server:`. Addresses are `host:port`. `state_dir` is the folder of what lies beside the store,
+    absolute; None: that of the store's file.
     `admin_hosts` are names that the admin listener is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
     `grace_s` is what running actions get at SIGTERM. `keep_refused`: the last refused requests are
@@ -84,7 +88,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     admin: str = "127.0.0.1:8001"
     admin_tokens: tuple[AdminToken, ...] = ()
     admin_hosts: tuple[str, ...] = ()
-    store: str = "router.db"
+    store: StoreAddress = SqliteFile("router.db")
+    state_dir: str | None = None
     trusted_proxies: tuple[str, ...] = ()
     egress_allow: tuple[str, ...] = ()
     retention: Retention = Retention()
@@ -94,6 +99,12 @@ class ServerSettings(msgspec.Struct, frozen=True):
     tls: ListenerTls | None = None
     admin_tls: ListenerTls | None = None
     reload: Reload = Reload()
+
+    @property
+    def state(self) -> Path:
+        """What lies beside the store has this name, and more: `router.db`, `router`."""
+        file = Path(self.store.path if isinstance(self.store, SqliteFile) else "router")
+        return file if self.state_dir is None else Path(self.state_dir) / file.name
 
 
 class SecretRef(msgspec.Struct, frozen=True):

@@ -374,7 +374,7 @@ class ReloadState(msgspec.Struct):
 
 
 class StoreFile(msgspec.Struct, frozen=True):
-    """The store's file, and the bytes that it holds."""
+    """The store's file or database, and the bytes that it holds."""
 
     path: str
     bytes: int

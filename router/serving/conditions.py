@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from router.clock import Clock
 from router.metrics import Metrics
 from router.model.settings import DAY_MS
+from router.model.store_address import SqliteFile
 from router.model.target import TargetNow
 from router.refusals import PROBE
 from router.rules.live import LiveRef
@@ -231,10 +232,12 @@ def watches(
 ) -> tuple[ConditionWatch, ...]:
     """Of endpoints, targets, secrets, the store and its disk."""
     alerts = Alerts(store, writer.send)
-    folder = Path(live.current.ruleset.server.store).absolute().parent
+    address = live.current.ruleset.server.store
 
     def disk() -> tuple[int, int]:
-        usage = shutil.disk_usage(folder)
+        if not isinstance(address, SqliteFile):
+            return 0, 1  # a database's disk is looked after where it is
+        usage = shutil.disk_usage(Path(address.path).absolute().parent)
         return usage.total - usage.free, usage.total
 
     return (

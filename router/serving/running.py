@@ -94,7 +94,7 @@ class RunningServer:
             generation=ruleset.generation,
             started_at=self._started_at,
             endpoints=sorted(ruleset.endpoints),
-            store=StoreFile(ruleset.server.store, await self._store.reads.size()),
+            store=StoreFile(str(ruleset.server.store), await self._store.reads.size()),
             jobs=dict(states),
             reload=self._reloader.state,
             **self._parts.more(),

@@ -211,6 +211,16 @@ class StoreReads(DispatchReads, Protocol):
         """Bytes the store holds on disk, journal included."""
 
 
+class StoreReader(StoreReads, Protocol):
+    """The reading half alone, for whoever opens and closes it."""
+
+    async def offset(self) -> int:
+        """By how many milliseconds the store's wall time is ahead of ledger time."""
+
+    async def close(self) -> None:
+        """Close its connections."""
+
+
 class IntakeStore(Protocol):
     """What intake needs."""
 

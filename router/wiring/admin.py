@@ -64,7 +64,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
             f"the admin listener at {server.admin} is open beyond this machine: "
             "name a token in server.admin.tokens, or listen on 127.0.0.1"
         )
-    local = own_token(server.store)
+    local = own_token(server.state)
     logs.keep_secret([local])
     own = HeldToken(Caller(LOCAL_NAME, "operator"), local.encode("ascii"))
 
@@ -88,14 +88,14 @@ def masked(body: bytes) -> bytes:
     return msgspec.json.encode(logs.REDACTOR.value(msgspec.json.decode(body)))
 
 
-def own_token(store: str, make: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> str:
+def own_token(state: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> str:
     """
-    The token of whoever can read the files of the store, made once, 0600, beside it.
+    The token of whoever can read what lies beside the store, made once, 0600.
 
     Raises:
         UsageError: the file is empty.
     """
-    path = Path(f"{store}.token")
+    path = Path(f"{state}.token")
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

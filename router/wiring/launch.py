@@ -13,13 +13,18 @@ from router.actions.process_tree import adopt_orphans
 from router.clock import SteadyClock, steady
 from router.errors import StoreRefused
 from router.metrics import Metrics
+from router.model.store_address import SqliteFile, StoreAddress
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
 from router.serving.nodes import join
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.protocol import Store
 from router.wiring import terminal
 from router.wiring.live import GenerationSource, node_card, restore_former
 from router.wiring.server import ServeOptions, Server
+from router.wiring.stores import node_name, open_store
+
+DRY = "dry"
+"""The fact that says whether a store's jobs are only recorded."""
 
 
 def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
@@ -72,8 +77,8 @@ async def _serve(
     options: ServeOptions, source: GenerationSource, live: LiveRuleset, warnings: list[str]
 ) -> int:
     clock, metrics, log = steady(), Metrics(), logs.get("router")
-    path = live.ruleset.server.store
-    store = await open_store(path, clock=clock, on_commit=metrics.committed)
+    address = live.ruleset.server.store
+    store = await open_store(address, clock=clock, on_commit=metrics.committed)
     try:
         code = await _with_store(options, source, live, warnings, store, clock, metrics)
     finally:
@@ -90,18 +95,18 @@ async def _with_store(
     source: GenerationSource,
     live: LiveRuleset,
     warnings: list[str],
-    store: SqliteStore,
+    store: Store,
     clock: SteadyClock,
     metrics: Metrics,
 ) -> int:
-    empty = not await store.reads.counts()
-    _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
+    address = live.ruleset.server.store
+    await _keep_apart(store, address, dry=options.dry)
     log = logs.get("router")
     for warning in warnings:
         log.warning(warning)
     if store.remark is not None:
         log.info(store.remark)
-    joined = await join(store, node_card(live, options.node), clock)
+    joined = await join(store, node_card(live, node_name(address)), clock)
     server = Server(options, source, LiveRef(live), store, clock, metrics, joined)
     await server.put_in_force(live)
     await restore_former(server.live, store, source, server.log)
@@ -120,19 +125,30 @@ async def _with_store(
         await server.close()
 
 
-def _keep_apart(path: str, *, dry: bool, empty: bool) -> None:
+async def _keep_apart(store: Store, address: StoreAddress, *, dry: bool) -> None:
     """
     Keep recorded and real work in stores of their own: jobs of one must never run as the other.
 
     Raises:
-        StoreRefused: the store holds jobs of the other kind.
+        StoreRefused: the store holds jobs of the other kind, or another router may make some.
     """
-    mark = Path(f"{path}.dry")
-    if empty and dry:
-        mark.touch(0o600)
-    elif empty:
-        mark.unlink(missing_ok=True)
-    elif dry and not mark.exists():
-        raise StoreRefused(f"{path} holds jobs of a normal run; give --dry one of its own: --store")
-    elif not dry and mark.exists():
-        raise StoreRefused(f"{path} holds jobs of a --dry run; remove it or name another: --store")
+    await _take_over_mark(store, address)
+    facts = await store.recall(DRY)
+    if not await store.reads.counts() and not (store.shared and DRY in facts):
+        if facts.get(DRY) is not dry:
+            await store.remember({DRY: dry})
+    elif dry and not facts.get(DRY):
+        raise StoreRefused(
+            f"{address} holds jobs of a normal run; give --dry one of its own: --store"
+        )
+    elif not dry and facts.get(DRY):
+        raise StoreRefused(
+            f"{address} holds jobs of a --dry run; remove it or name another: --store"
+        )
+
+
+async def _take_over_mark(store: Store, address: StoreAddress) -> None:
+    """Routers before this one left a file beside the store of a --dry run."""
+    if isinstance(address, SqliteFile) and (mark := Path(f"{address.path}.dry")).exists():
+        await store.remember({DRY: True})
+        await asyncio.to_thread(mark.unlink)

@@ -1,25 +1,24 @@
 """An operator's questions and verbs without a server: on the store itself."""
 
-import asyncio
 import random
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from router.clock import Clock, SystemClock
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.rules_port import target_limits
+from router.errors import StoreAbsent
 from router.model.ids import Ids
+from router.model.store_address import SqliteFile
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactReads
-from router.store.sqlite.reader import open_reader
-from router.store.sqlite.store import open_store
 from router.wiring.live import generation_of
+from router.wiring.stores import open_reader, open_store
 
 
 @asynccontextmanager
@@ -58,11 +57,12 @@ async def open_questions(ruleset: Ruleset) -> AsyncIterator[StoreQuestions]:
     """
     clock = SystemClock()
     with ExitStack() as stack:
-        path = ruleset.server.store
-        if not await asyncio.to_thread(Path(path).exists):
-            path = f"{stack.enter_context(TemporaryDirectory())}/empty.db"
-            await (await open_store(path, clock=clock)).close()
-        reader = open_reader(path)
+        try:
+            reader = await open_reader(ruleset.server.store)
+        except StoreAbsent:
+            empty = SqliteFile(f"{stack.enter_context(TemporaryDirectory())}/empty.db")
+            await (await open_store(empty, clock=clock)).close()
+            reader = await open_reader(empty)
         try:
             live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
             breakers = await _breakers(live, clock, reader)

@@ -9,13 +9,19 @@ import msgspec
 from router.config import Loaded, load
 from router.config.files import FolderFiles, decode_text, included_names
 from router.errors import NO_DESCRIPTOR, ConfigError, UsageError
+from router.model.store_address import (
+    PostgresDatabase,
+    SqliteFile,
+    StoreAddress,
+    store_address,
+)
 from router.rules.ruleset import Ruleset
 
 DEV_STORE = "router-dev.db"
 
 
 class Overrides(msgspec.Struct, frozen=True):
-    """`--listen`, `--admin`, `--store` (a path); None leaves the file's word."""
+    """`--listen`, `--admin`, `--store` (path or address); None leaves the file's word."""
 
     listen: str | None = None
     admin: str | None = None
@@ -39,7 +45,7 @@ def read_rules(
     `thorough`: as `router check` does.
 
     Raises:
-        UsageError: the file cannot be read.
+        UsageError: the file cannot be read, or the command line asks for what cannot be.
     """
     try:
         text = read_text(path)
@@ -114,7 +120,12 @@ def _included(path: Path) -> list[Path]:
 
 
 def settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
-    """The ruleset with what `--dev` and the command line say in place of the file's `server:`."""
+    """
+    The ruleset with what `--dev` and the command line say in place of the file's `server:`.
+
+    Raises:
+        UsageError: `--store` names no store, or a database with `--dev`.
+    """
     server = ruleset.server
     if dev:
         server = msgspec.structs.replace(
@@ -123,12 +134,27 @@ def settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
             admin=_loopback(server.admin),
             tls=None,
             admin_tls=None,
-            store=str(Path(ruleset.folder) / DEV_STORE),
+            store=SqliteFile(str(Path(ruleset.folder) / DEV_STORE)),
         )
     given = {k: v for k, v in msgspec.structs.asdict(overrides).items() if v is not None}
     if overrides.store is not None:
-        given["store"] = str(Path(overrides.store.removeprefix("sqlite:")).absolute())
-    return msgspec.structs.replace(ruleset, server=msgspec.structs.replace(server, **given))
+        given["store"] = _chosen_store(overrides.store, server.store, dev)
+    server = msgspec.structs.replace(server, **given)
+    if server.state_dir is None and isinstance(server.store, PostgresDatabase):
+        server = msgspec.structs.replace(server, state_dir=ruleset.folder)
+    return msgspec.structs.replace(ruleset, server=server)
+
+
+def _chosen_store(text: str, written: StoreAddress, dev: bool) -> StoreAddress:
+    """What `--store` says; how a database is used is for the file to say."""
+    found = store_address(text, Path.cwd())
+    if not isinstance(found, PostgresDatabase):
+        return found
+    if dev:
+        raise UsageError("--dev works on a SQLite file of its own: leave --store out, or name one")
+    if isinstance(written, PostgresDatabase):
+        return msgspec.structs.replace(written, url=found.url)
+    return found
 
 
 def _loopback(address: str) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import secrets
-import socket
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -38,7 +37,7 @@ from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Watchdog
-from router.store.sqlite.store import SqliteStore
+from router.store.protocol import Store
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts
 from router.web.client_address import Peers
@@ -61,6 +60,7 @@ from router.wiring.observers import (
 )
 from router.wiring.reloading import reload_steps
 from router.wiring.rules import Overrides
+from router.wiring.stores import node_name
 from router.wiring.terminal import TerminalObserver
 
 _HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
@@ -73,8 +73,7 @@ REPLAY_ANSWER_S = 5.0
 class ServeOptions(msgspec.Struct, frozen=True):
     """
     What `router serve` is started with. `human`: the log is for a terminal. `on_ready` is called
-    once, when every listener accepts connections. `node` is what this router is known by among
-    those that share its store.
+    once, when every listener accepts connections.
     """
 
     rules: Path
@@ -83,7 +82,6 @@ class ServeOptions(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
     human: bool = False
     on_ready: Callable[[], None] | None = None
-    node: str = msgspec.field(default_factory=socket.gethostname)
 
 
 class Server:
@@ -94,17 +92,18 @@ class Server:
         options: ServeOptions,
         source: GenerationSource,
         live: LiveRef,
-        store: SqliteStore,
+        store: Store,
         clock: SteadyClock,
         metrics: Metrics,
         joined: Joined,
     ) -> None:
         self.options, self.source, self.live = options, source, live
         self.store, self.clock, self.metrics = store, clock, metrics
-        self.put_in_force = partial(put_in_force, store, node=options.node, clock=clock)
         self.log = logs.get("router")
         self.manager = ServiceManager(source.environ, clock)
         server = live.current.ruleset.server
+        self.node = node_name(server.store)
+        self.put_in_force = partial(put_in_force, store, node=self.node, clock=clock)
         self.certificate = _certificate(server.tls, "server.tls")
         self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
@@ -147,7 +146,7 @@ class Server:
             store=store,
             dispatch=self.dispatch,
             joined=joined,
-            card=lambda: node_card(live.current, self.options.node),
+            card=lambda: node_card(live.current, self.node),
             clock=clock,
             log=logs.get("nodes"),
         )
@@ -288,7 +287,7 @@ class Server:
             "ready",
             listen=_shown(self.public.bound),
             admin=_shown(self.admin.bound),
-            store=ruleset.server.store,
+            store=str(ruleset.server.store),
             generation=ruleset.generation,
             endpoints=len(ruleset.addressed),
             rules=len(ruleset.rules),
@@ -298,7 +297,7 @@ class Server:
         self.log.info(
             "dashboard",
             url=f"{scheme}://{_shown((_HERE.get(host, host), port))}/",
-            log_in=f"the token in {ruleset.server.store}.token"
+            log_in=f"the token in {ruleset.server.state}.token"
             if self.callers.required
             else "no token needed (--dev, this machine)",
         )

@@ -110,10 +110,13 @@ FurtherKeys = dict[type[Entry], tuple[EntryKey, ...]]
 
 @cache
 def keys_of(kind: type[Entry]) -> tuple[EntryKey, ...]:
-    """The keys of an entry class that are its fields, in their order."""
+    """
+    The keys of an entry class that are its fields, in their order. One that is named as a field of
+    every entry ends with an underscore there.
+    """
     hidden = ("node", "broken", "chosen")
     fields = [f for f in msgspec.structs.fields(kind) if f.name not in hidden]
-    return tuple(_key(f.encode_name, f.name, f.type) for f in fields)
+    return tuple(_key(f.encode_name.removesuffix("_"), f.name, f.type) for f in fields)
 
 
 def _key(name: str, field: str, kind: Any) -> EntryKey:

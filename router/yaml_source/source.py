@@ -11,6 +11,11 @@ from router.yaml_source.nodes import Node
 REPORTED_MAX = 1_000
 NEAR = 2_000
 _BREAK = re.compile(r"\r\n|\n|\r")
+_PASSWORD = re.compile(
+    r"(postgres(?:ql)?://[^\s/?#@:]{0,200}:)(\S{1,200})(?=@)"  # with a slash that nobody encoded
+    r"|(://[^\s/?#@:]{0,200}:)([^\s/]{1,200})(?=@)"
+    r"|([?&](?:ssl)?password=)([^\s&\"']+)"
+)
 
 
 class Source:
@@ -81,10 +86,14 @@ class Source:
         return f"line {line}" if path == self.path_at(seen_from) else f"{path}:{line}"
 
     def line(self, offset: int) -> str:
-        """The text of the line at this offset, without its end; faults of one line share a copy."""
+        """
+        The line at this offset as it may be shown, without its end; faults of one line share a
+        copy.
+        """
         number = self.line_number(offset)
         if self._last[0] != number:
-            self._last = (number, self.text[slice(*self.span(number))].rstrip("\r\n"))
+            text = self.text[slice(*self.span(number))].rstrip("\r\n")
+            self._last = (number, _without_passwords(text))
         return self._last[1]
 
     def line_at(self, offset: int) -> tuple[str, int]:
@@ -139,7 +148,7 @@ class Report:
         text = self.source.line(span[0])
         diagnostic = Diagnostic(
             code=code,
-            message=message,
+            message=_without_passwords(message),
             file=self.source.path_at(span[0]),
             line=line,
             column=column,
@@ -173,3 +182,13 @@ class Report:
                 key=lambda d: (rank.get(d.file, len(rank)), d.line, d.column, d.code, d.message),
             )
         )
+
+
+def _without_passwords(text: str) -> str:
+    """Those of addresses become as many asterisks, so that a caret stays where it is."""
+
+    def masked(found: re.Match[str]) -> str:
+        before, password = filter(None, found.groups())
+        return str(before) + "*" * len(password)
+
+    return _PASSWORD.sub(masked, text)

@@ -124,7 +124,7 @@ async def serve(rules: Path, steps: Steps) -> int:
         steps.reach("committed")  # durable, and nobody has acted on it
         metrics.committed(writes, seconds)
 
-    store = await open_store(live.ruleset.server.store, clock=clock, on_commit=committed)
+    store = await open_store(str(live.ruleset.server.store), clock=clock, on_commit=committed)
     await store._writer.submit("work", lambda book: book.db.set_trace_callback(steps.statement))
     watched: Any = Watched(store, steps)
     try:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from router.config.context import LoadContext
+from router.config.environment import VARIABLE
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
-from router.config.settings import VARIABLE
 from router.config.units import Duration, Size
 from router.expressions import Template
 from router.kinds.shell import ShellSpec

@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from router.clock import SystemClock
+from router.errors import StoreAbsent, StoreRefused
+from router.model.store_address import POOL_MIN
 from router.store.postgres import (
     audit_log,
     lists,
@@ -11,7 +14,9 @@ from router.store.postgres import (
     publishing,
     reading,
     replaying,
+    schema,
 )
+from router.store.postgres.address import Address
 from router.store.postgres.commit_order import following
 from router.store.postgres.database import Database, Tx
 
@@ -84,3 +89,42 @@ class PostgresReader:
     lost_leases = _quick(reading.under)
     lost_nodes = _quick(nodes.lost)
     size = _quick(reading.held_bytes)
+
+    async def offset(self) -> int:
+        """The database's wall time is ledger time."""
+        return 0
+
+    async def close(self) -> None:
+        """Close its connections; those of a store are the store's."""
+        await self._db.close()
+
+
+async def open_reader(url: str) -> PostgresReader:
+    """
+    Open the store at this address for reading, beside the routers that run on it.
+
+    Raises:
+        StoreAbsent: no router has made its tables yet.
+        StoreRefused: the server refuses us, or its tables are not of this router's version.
+        StoreUnavailable: it cannot be reached now.
+    """
+    address = Address(url)
+    db = Database(address, SystemClock(), POOL_MIN)
+    try:
+        await db.open()
+        version = await db.write.run(schema.check)
+        if not version:
+            raise StoreAbsent(f"{address} has no tables of a router yet")
+        if version < len(schema.MIGRATIONS):
+            raise StoreRefused(
+                f"{address} has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
+                "`router serve` brings it there"
+            )
+    except BaseException:
+        await db.close()
+        raise
+    return PostgresReader(db, _nothing_held)
+
+
+async def _nothing_held() -> None:
+    """A reader alone counts no copies."""

@@ -239,11 +239,10 @@ def test_nothing_listening_says_how_to_start(router: Router, rules: Path) -> Non
 
 
 def test_the_last_request_is_its_owners_only(tmp_path: Path) -> None:
-    store = str(tmp_path / "x.db")
-    path_of(store, "shop").touch(0o644)
+    path_of(tmp_path, "shop").touch(0o644)
     request = SentRequest("POST", "/wh", (("A", "b"),), b"\x00\xff")
-    remember(store, "shop", request)
-    assert last_of(store, "shop") == request
-    assert stat.S_IMODE(path_of(store, "shop").stat().st_mode) == 0o600
-    path_of(store, "shop").write_text("{", "utf-8")
-    assert last_of(store, "shop") is None
+    remember(tmp_path, "shop", request)
+    assert last_of(tmp_path, "shop") == request
+    assert stat.S_IMODE(path_of(tmp_path, "shop").stat().st_mode) == 0o600
+    path_of(tmp_path, "shop").write_text("{", "utf-8")
+    assert last_of(tmp_path, "shop") is None

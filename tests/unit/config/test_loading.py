@@ -12,6 +12,7 @@ from router.kinds.http import HttpSpec
 from router.kinds.shell import ShellSpec
 from router.model.retry import NONE, SHORT, STANDARD
 from router.model.settings import Limits, Retention
+from router.model.store_address import SqliteFile
 from router.rules.ruleset import Ruleset
 
 ENDPOINT = "{id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, verify: none}"
@@ -66,14 +67,14 @@ def test_defaults_of_the_server() -> None:
         "0.0.0.0:8000",
         "127.0.0.1:8001",
     )
-    assert server.store == "/srv/rules/router.db"
+    assert server.store == SqliteFile("/srv/rules/router.db")
     assert (server.retention, server.limits, server.grace_s) == (Retention(), Limits(), 20.0)
 
 
 def test_development_listens_on_loopback_and_has_a_store_of_its_own() -> None:
     server = ruleset(HEAD, dev=True).server
     assert server.listen == "127.0.0.1:8000"
-    assert server.store == "/srv/rules/router-dev.db"
+    assert server.store == SqliteFile("/srv/rules/router-dev.db")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_development_listens_on_loopback_and_has_a_store_of_its_own() -> None:
     [("sqlite:data/r.db", "/srv/rules/data/r.db"), ("sqlite:/var/r.db", "/var/r.db")],
 )
 def test_the_store_is_relative_to_the_file(store: str, path: str) -> None:
-    assert ruleset(f"{HEAD}server: {{store: '{store}'}}\n").server.store == path
+    assert ruleset(f"{HEAD}server: {{store: '{store}'}}\n").server.store == SqliteFile(path)
 
 
 def test_the_path_of_base_url_is_part_of_the_addresses() -> None:

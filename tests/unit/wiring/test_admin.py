@@ -13,6 +13,7 @@ from router import log
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
 from router.model.settings import AdminToken, ServerSettings
+from router.model.store_address import SqliteFile
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.web.admin.callers import ANYONE, Caller, WrongToken
 from router.wiring.admin import MetricsPage, callers, masked, own_token
@@ -24,7 +25,9 @@ VALUES = {"ann": b"ann-ann-ann-ann-ann", "old": b"old-old-old-old-old"}
 
 
 def live_of(folder: Path, admin: str, tokens: tuple[AdminToken, ...] = TOKENS) -> LiveRef:
-    server = ServerSettings(admin=admin, store=str(folder / "router.db"), admin_tokens=tokens)
+    server = ServerSettings(
+        admin=admin, store=SqliteFile(str(folder / "router.db")), admin_tokens=tokens
+    )
     secrets = SecretValues(VALUES, {"old": START_MS})
     return LiveRef(LiveRuleset(a_ruleset(server=server), secrets))
 
@@ -66,7 +69,7 @@ def test_beyond_this_machine_it_does_not_open_without_one(tmp_path: Path, dev: b
 def test_an_empty_token_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "router.db.token").touch()
     with pytest.raises(UsageError, match="is empty; remove it"):
-        own_token(str(tmp_path / "router.db"))
+        own_token(tmp_path / "router.db")
 
 
 def test_answers_are_masked_and_stay_json() -> None:

@@ -13,6 +13,7 @@ from router.store.sqlite.store import open_store
 from router.wiring.live import GenerationSource, node_card
 from router.wiring.rules import Overrides
 from router.wiring.server import ServeOptions, Server
+from router.wiring.stores import node_name
 
 RULES = (
     "version: 1\nserver: {store: 'sqlite:router.db', admin: 127.0.0.1:8009}\n"
@@ -28,14 +29,14 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
     source = GenerationSource(path, environ={}, dev=False, overrides=Overrides())
     live, _ = source.build()
     clock = steady()
-    store = await open_store(live.ruleset.server.store, clock=clock)
+    store = await open_store(str(tmp_path / "router.db"), clock=clock)
     store.shared = shared
     try:
-        card = node_card(live, "one")
+        card = node_card(live, node_name(live.ruleset.server.store))
         assert card.admin == "http://127.0.0.1:8009"
         assert (card.version, card.generation) == (__version__, live.ruleset.generation)
         joined = await join(store, card, clock)
-        options = ServeOptions(path, node="one")
+        options = ServeOptions(path)
         server = Server(options, source, LiveRef(live), store, clock, Metrics(), joined)
         lease = server.dispatch.reserve("log", "log")
         assert lease is not None

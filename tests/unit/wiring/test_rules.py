@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import UsageError
+from router.model.store_address import DatabaseUrl, PostgresDatabase, SqliteFile
 from router.wiring.rules import Overrides, content_hash, read_rules, texts
 
 RULES = """
@@ -31,7 +32,7 @@ def test_the_file_says_where(path: Path) -> None:
     assert ruleset is not None
     assert (ruleset.server.listen, ruleset.server.store) == (
         "0.0.0.0:8000",
-        str(path.parent / "kept.db"),
+        SqliteFile(str(path.parent / "kept.db")),
     )
 
 
@@ -40,7 +41,7 @@ def test_dev_listens_on_loopback_and_has_a_store_of_its_own(path: Path) -> None:
     ruleset = read_rules(path, environ={}, dev=True).ruleset
     assert ruleset is not None
     assert ruleset.server.listen == "127.0.0.1:8000"
-    assert ruleset.server.store == str(path.parent / "router-dev.db")
+    assert ruleset.server.store == SqliteFile(str(path.parent / "router-dev.db"))
 
 
 def test_dev_speaks_no_tls_at_either_listener(path: Path) -> None:
@@ -65,7 +66,50 @@ def test_the_command_line_has_the_last_word(path: Path, tmp_path: Path) -> None:
     assert ruleset is not None
     server = ruleset.server
     assert (server.listen, server.admin) == ("127.0.0.1:1", "127.0.0.1:2")
-    assert server.store == f"{tmp_path}/o.db"
+    assert server.store == SqliteFile(f"{tmp_path}/o.db")
+
+
+DATABASE = "postgresql://router:hunter2hunter2@db.example.net/router"
+
+
+def test_the_command_line_names_a_database_and_the_file_how_it_is_used(path: Path) -> None:
+    """What lies beside it is then beside the file."""
+    path.write_text("version: 1\nserver: {store: {url: {env: NOT_SET}, pool: 9, node: a}}\n")
+    found = read_rules(path, environ={}, overrides=Overrides(store=DATABASE)).ruleset
+    assert found is not None
+    assert found.server.store == PostgresDatabase(DatabaseUrl(DATABASE), "NOT_SET", 9, "a")
+    assert found.server.state == path.parent / "router"
+    path.write_text("version: 1\n")
+    found = read_rules(path, environ={}, overrides=Overrides(store=DATABASE)).ruleset
+    assert found is not None
+    assert found.server.store == PostgresDatabase(DatabaseUrl(DATABASE))
+
+
+@pytest.mark.parametrize(
+    ("server", "state"),
+    [
+        ("{}", "router.db"),
+        ("{store: sqlite:data/kept.db}", "data/kept.db"),
+        ("{store: sqlite:data/kept.db, state_dir: state}", "state/kept.db"),
+        ("{store: {url: {env: DB}}}", "router"),
+        ("{store: {url: {env: DB}}, state_dir: state}", "state/router"),
+    ],
+)
+def test_where_lies_what_is_beside_the_store(path: Path, server: str, state: str) -> None:
+    path.write_text(f"version: 1\nserver: {server}\n")
+    found = read_rules(path, environ={}).ruleset
+    assert found is not None
+    assert found.server.state == path.parent / state
+
+
+def test_development_has_a_file_whatever_is_written_and_refuses_a_database(path: Path) -> None:
+    path.write_text("version: 1\nserver: {store: {url: {env: DB}}}\n")
+    found = read_rules(path, environ={"DB": DATABASE}, dev=True).ruleset
+    assert found is not None
+    assert found.server.store == SqliteFile(str(path.parent / "router-dev.db"))
+    with pytest.raises(UsageError, match="--dev works on a SQLite file") as refused:
+        read_rules(path, environ={}, dev=True, overrides=Overrides(store=DATABASE))
+    assert "hunter2" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_a_mistake_of_the_command(tmp_path: Path) -> None:

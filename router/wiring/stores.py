@@ -1,0 +1,105 @@
+"""The one road to a store, whatever it is: by its address."""
+
+import importlib
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+from router import log as logs
+from router.clock import Clock
+from router.errors import SecretMissing, StoreAbsent, StoreRefused
+from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
+from router.store.protocol import Store, StoreReader
+
+DRIVER = "asyncpg"
+EXTRA = "pip install 'webhook-rules-router[postgres]'"
+
+OnCommit = Callable[[int, float], None]
+
+
+def uncounted(_writes: int, _seconds: float) -> None:
+    """Nobody counts commits."""
+
+
+def exists(address: StoreAddress) -> bool:
+    """Whether there is a store to read; a database is taken to be there."""
+    return not isinstance(address, SqliteFile) or Path(address.path).exists()
+
+
+async def open_store(
+    address: StoreAddress, *, clock: Clock, on_commit: OnCommit = uncounted
+) -> Store:
+    """
+    Open it for writing, making or migrating its tables as needed.
+
+    `on_commit` is called after every transaction with its writes and its seconds.
+
+    Raises:
+        SecretMissing: the variable that has a database's address is not set.
+        StoreRefused: it cannot be opened; the text says why.
+        StoreUnavailable: the database cannot be reached now.
+    """
+    if isinstance(address, SqliteFile):
+        from router.store.sqlite import store as sqlite  # noqa: PLC0415 - only of the one in use
+
+        return await sqlite.open_store(address.path, clock=clock, on_commit=on_commit)
+    url = _url(address)
+    opened: Store = await _postgres("store").open_store(
+        url, clock=clock, on_commit=on_commit, pool=address.pool
+    )
+    return opened
+
+
+async def open_reader(address: StoreAddress) -> StoreReader:
+    """
+    Open it for reading, beside running servers or without one. Raises as `open_store`, and
+    StoreAbsent: there is none yet.
+    """
+    if not exists(address):
+        raise StoreAbsent(f"there is no store {address}")
+    if isinstance(address, SqliteFile):
+        from router.store.sqlite import reader as sqlite  # noqa: PLC0415 - as above
+
+        return sqlite.open_reader(address.path)
+    opened: StoreReader = await _postgres("reader").open_reader(_url(address))
+    return opened
+
+
+def node_name(address: StoreAddress) -> str:
+    """By what this router is known to the others on its store."""
+    named = address.node if isinstance(address, PostgresDatabase) else ""
+    return named or socket.gethostname()
+
+
+def sqlite_path(address: StoreAddress, what: str) -> Path:
+    """
+    The file of a store.
+
+    Raises:
+        StoreRefused: it is a database, for which `what` says who does that.
+    """
+    if isinstance(address, SqliteFile):
+        return Path(address.path)
+    raise StoreRefused(f"{address} is a PostgreSQL database: {what}")
+
+
+def _url(address: PostgresDatabase) -> str:
+    """Masked in logs and outputs from now on."""
+    if address.url is None:
+        raise SecretMissing(
+            f"server.store: environment variable {address.variable} is not set; "
+            "it holds the address of the database"
+        )
+    logs.keep_secret((address.url.url, *address.url.passwords))
+    return address.url.url
+
+
+def _postgres(module: str) -> ModuleType:
+    """Imported only for a database: its driver is an extra."""
+    try:
+        return importlib.import_module(f"router.store.postgres.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != DRIVER:
+            raise
+        raise StoreRefused(f"a PostgreSQL store needs the driver {DRIVER}: {EXTRA}") from None
