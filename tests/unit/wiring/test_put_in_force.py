@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from router.model.settings import ServerSettings
-from router.model.store_address import SqliteFile, Target
+from router.model.settings import ServerSettings, Target
+from router.model.store_address import SqliteFile
 from router.operator.requests import TargetRequest
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.sqlite.store import SqliteStore, open_store
