@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 import asyncpg
 
 from router.errors import StoreRefused, StoreUnavailable
-from router.store.postgres.address import Address
+from router.model.store_address import DatabaseUrl
 from router.store.postgres.ids import decode_id, encode_id
 
 Connection: TypeAlias = asyncpg.Connection
@@ -56,7 +56,7 @@ class Lane:
 
     def __init__(
         self,
-        address: Address,
+        address: DatabaseUrl,
         purpose: str,
         size: int,
         timeout_s: float,

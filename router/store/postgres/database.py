@@ -10,7 +10,7 @@ import asyncpg
 from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
-from router.store.postgres.address import Address
+from router.model.store_address import DatabaseUrl
 from router.store.postgres.connection import Connection, Lane, Work
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Database:
     """
 
     def __init__(
-        self, address: Address, clock: Clock, pool: int, on_commit: OnCommit = uncounted
+        self, address: DatabaseUrl, clock: Clock, pool: int, on_commit: OnCommit = uncounted
     ) -> None:
         self.clock, self._on_commit = clock, on_commit
         share = self.writers = max(1, (pool - 2) // 2)

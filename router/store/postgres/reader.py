@@ -5,7 +5,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import SystemClock
 from router.errors import StoreAbsent, StoreRefused
-from router.model.store_address import POOL_MIN
+from router.model.store_address import POOL_MIN, DatabaseUrl
 from router.store.postgres import (
     audit_log,
     lists,
@@ -16,7 +16,6 @@ from router.store.postgres import (
     replaying,
     schema,
 )
-from router.store.postgres.address import Address
 from router.store.postgres.commit_order import following
 from router.store.postgres.database import Database, Tx
 
@@ -108,7 +107,7 @@ async def open_reader(url: str) -> PostgresReader:
         StoreRefused: the server refuses us, or its tables are not of this router's version.
         StoreUnavailable: it cannot be reached now.
     """
-    address = Address(url)
+    address = DatabaseUrl(url)
     db = Database(address, SystemClock(), POOL_MIN)
     try:
         await db.open()

@@ -10,6 +10,7 @@ from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
 from router.model.job import Job, Settlement
 from router.model.operations import Audit
+from router.model.store_address import DatabaseUrl
 from router.model.target import Pause
 from router.store.postgres import (
     accepting,
@@ -28,7 +29,6 @@ from router.store.postgres import (
     schema,
     settling,
 )
-from router.store.postgres.address import Address
 from router.store.postgres.database import Database, OnCommit, Tx, uncounted
 from router.store.postgres.merging import Merged
 from router.store.postgres.reader import PostgresReader
@@ -285,7 +285,7 @@ async def open_store(
         StoreRefused: the server refuses us, or its tables are of a newer router.
         StoreUnavailable: it cannot be reached now.
     """
-    db = Database(Address(url), clock, pool, on_commit)
+    db = Database(DatabaseUrl(url), clock, pool, on_commit)
     try:
         store = PostgresStore(db)
         await store.start()

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from router.model.store_address import DatabaseUrl
 from router.store.postgres import partitions, schema
-from router.store.postgres.address import Address
 from router.store.postgres.database import Database
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -23,7 +23,7 @@ def make() -> Maker:
 
 @pytest.fixture
 async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
-    db = Database(Address(empty_postgres), clock, 6)
+    db = Database(DatabaseUrl(empty_postgres), clock, 6)
     await db.open()
     await db.write.run(schema.migrate)
     await db.transact(lambda tx: partitions.prepare(tx, clock.ledger()))

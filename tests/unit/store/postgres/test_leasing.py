@@ -10,8 +10,8 @@ import pytest
 
 from router.errors import StoreUnavailable
 from router.model.job import Job
+from router.model.store_address import DatabaseUrl
 from router.store.postgres import leasing
-from router.store.postgres.address import Address
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.store import PostgresStore
 from router.store.values import ALREADY, HELD, LOST, LeaseBatch
@@ -101,7 +101,7 @@ async def test_a_router_that_has_just_started_knows_the_generations(
     other = "1" * 16
     acceptance = make.acceptance(jobs=[make.job(generation=other)])
     await store.accept(acceptance)
-    db = Database(Address(empty_postgres), clock, 6)
+    db = Database(DatabaseUrl(empty_postgres), clock, 6)
     (work,) = (await leasing.lease(db, {"erp": 1}, lease="2/1", now=FAR)).jobs
     await db.close()
     assert (work.job.generation, work.delivery) == (other, acceptance.delivery)
@@ -131,7 +131,7 @@ async def test_leases_go_by_the_index_of_due_jobs_whatever_the_tables_held(
 
 async def client(address: str, clock: ManualClock, number: int, done: Counter[str]) -> None:
     """Leases and settles until nothing is left; counts what it has settled."""
-    db = Database(Address(address), clock, 6)
+    db = Database(DatabaseUrl(address), clock, 6)
     store = PostgresStore(db)
     batch = 0
     while True:
@@ -246,7 +246,7 @@ async def cut(
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         address, cutter = await stack.enter_async_context(cutting(empty_postgres, folder))
-        store = PostgresStore(Database(Address(address), clock, 6))
+        store = PostgresStore(Database(DatabaseUrl(address), clock, 6))
         stack.push_async_callback(store.close)
         yield store, cutter
 

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
+from router.model.store_address import DatabaseUrl
 from router.store.postgres import runs
-from router.store.postgres.address import Address
 from router.store.postgres.database import Database, Tx
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import GENERATION, Maker
@@ -22,7 +22,7 @@ FREED = (("erp", START_MS),)
 @pytest.fixture
 async def other(db: Database, empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
     """Another router's connections; both know the generation, so neither waits for its row."""
-    other = Database(Address(empty_postgres), clock, 6)
+    other = Database(DatabaseUrl(empty_postgres), clock, 6)
     await other.open()
     for one in (db, other):
         await one.number([GENERATION])

@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from router.errors import StoreUnavailable
+from router.model.store_address import DatabaseUrl
 from router.store.postgres.accepting import AGAIN_S, PAUSE_S, accept_all
-from router.store.postgres.address import Address
 from router.store.postgres.database import Database
 from router.store.postgres.store import PostgresStore
 from router.store.values import Acceptance, Accepted, Duplicate
@@ -31,7 +31,7 @@ async def relay(db: Database, postgres_server: Server, worker_id: str) -> AsyncI
 @pytest.fixture
 async def relayed(relay: Relay) -> AsyncIterator[Database]:
     """The same database over connections that get lost."""
-    db = Database(Address(relay.address), JumpingClock(), 6)
+    db = Database(DatabaseUrl(relay.address), JumpingClock(), 6)
     yield db
     await db.close()
 
@@ -154,7 +154,7 @@ async def test_a_copy_at_the_same_node_waits_in_line(
 
 async def test_a_server_that_stays_away_is_asked_now_and_then_for_a_while(make: Maker) -> None:
     clock = JumpingClock()
-    nobody = Database(Address("postgresql://router@127.0.0.1:1/router"), clock, 6)
+    nobody = Database(DatabaseUrl("postgresql://router@127.0.0.1:1/router"), clock, 6)
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1"):
         await accept_all(nobody, [make.acceptance(b"k")], START_MS)
     assert set(clock.slept) == {PAUSE_S}
