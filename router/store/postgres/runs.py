@@ -55,15 +55,15 @@ _LOAD = """
 """
 """The open jobs stay locked: nobody leases or holds them until we commit."""
 _LOOK = f"""
-    SELECT k.key, h.has, h.halted, w.n, w.id, w.at_once
+    SELECT k.key, h.held, t.turn, w.n, w.id, w.at_once
     FROM unnest($1::bytea[]) AS k (key) CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE turn = {TURN_HAS}) AS has,
-            count(*) FILTER (WHERE turn = {TURN_HALTED}) AS halted
-        FROM runs r WHERE r.key = k.key AND r.turn IN ({TURN_HAS}, {TURN_HALTED})
-    ) h LEFT JOIN LATERAL (
-        SELECT n, id, at_once FROM runs r WHERE r.key = k.key AND r.turn = {TURN_WAITS}
+        SELECT count(*) AS held FROM runs r
+        WHERE r.key = k.key AND r.turn IN ({TURN_HAS}, {TURN_HALTED})
+    ) h CROSS JOIN (VALUES ({TURN_WAITS}), ({TURN_HAS}), ({TURN_HALTED})) AS t (turn)
+    LEFT JOIN LATERAL (
+        SELECT n, id, at_once FROM runs r WHERE r.key = k.key AND r.turn = t.turn
         ORDER BY n LIMIT {LOOKED_AT + 1}
-    ) w ON true ORDER BY k.key, w.n
+    ) w ON true ORDER BY k.key, t.turn, w.n
 """
 _INSERT = (
     "INSERT INTO runs (id, jobs, rule, delivery, origin, turn, key, n, value, at_once, on_busy, "
@@ -104,29 +104,32 @@ class GroupedRun(Run):
         self.delivery, self.n, self.at_once = delivery, n, at_once
 
 
+_Place = tuple[int, str, int]
+"""Of a run in its group: n, id, at_once."""
+
+
 class _Standings:
     """
-    The turns of one group: how many runs there are of each, and who is `waiting` for one, the next
-    first; with `more` some wait behind those.
+    The runs of one group, by turn and in their order: all of them, or those of turns with `more`
+    up to some place. `held` turns are not free.
     """
 
-    def __init__(self, has: int, halted: int, waiting: list[tuple[int, str, int]]) -> None:
-        self.counts = Counter[int | None]({TURN_HAS: has, TURN_HALTED: halted})
-        self.waiting, self.more = waiting[:LOOKED_AT], len(waiting) > LOOKED_AT
-
-    @property
-    def held(self) -> int:
-        return self.counts[TURN_HAS] + self.counts[TURN_HALTED]
+    def __init__(self, held: int, first: Mapping[int, list[_Place]]) -> None:
+        self.held = held
+        self.first = {turn: places[:LOOKED_AT] for turn, places in first.items()}
+        self.more = {turn for turn, places in first.items() if len(places) > LOOKED_AT}
 
     def move(self, run: GroupedRun, turn: int | None) -> None:
         """A run stands there from now on."""
-        self.counts[run.turn] -= 1
-        self.counts[turn] += 1
+        held = (TURN_HAS, TURN_HALTED)
+        self.held += (turn in held) - (run.turn in held)
         place = (run.n, run.id, run.at_once)
-        if place in self.waiting:
-            self.waiting.remove(place)
-        if turn == TURN_WAITS and not (self.more and place > max(self.waiting, default=(0, "", 0))):
-            insort(self.waiting, place)
+        if run.turn is not None and place in self.first[run.turn]:
+            self.first[run.turn].remove(place)
+        if turn is not None:
+            known = self.first[turn]
+            if turn not in self.more or (known and place < known[-1]):
+                insort(known, place)
 
 
 @asynccontextmanager
@@ -224,19 +227,17 @@ class PostgresRuns:
 
     async def next(self, key: str | bytes) -> str | None:
         standings = await self._standing(key)
-        if standings.more and not standings.waiting:
+        if TURN_WAITS in standings.more and not standings.first[TURN_WAITS]:
             standings = await self._look([_group_key(key)])
-        if not standings.waiting:
+        if not standings.first[TURN_WAITS]:
             return None
-        _, run, at_once = standings.waiting[0]
+        _, run, at_once = standings.first[TURN_WAITS][0]
         return run if standings.held < at_once else None
 
     async def standing(self, key: str | bytes, turn: int) -> list[str]:
         standings = await self._standing(key)
-        if turn == TURN_WAITS and not standings.more:
-            return [run for _, run, _ in standings.waiting]
-        if turn != TURN_WAITS and not standings.counts[turn]:
-            return []
+        if turn not in standings.more:
+            return [run for _, run, _ in standings.first[turn]]
         await self.flush()
         sql = "SELECT id FROM runs WHERE key = $1 AND turn = $2 ORDER BY n"
         return [f"job_{id_}" for (id_,) in await self._tx.all(sql, _group_key(key), turn)]
@@ -244,7 +245,8 @@ class PostgresRuns:
     async def is_awaited(self, run: Run) -> bool:
         own = self._runs[run.id]
         standings = await self._standing(own.key or b"")
-        return standings.more or any(n > own.n for n, _, _ in standings.waiting)
+        waiting = standings.first[TURN_WAITS]
+        return TURN_WAITS in standings.more or any(n > own.n for n, _, _ in waiting)
 
     async def of_jobs(self, jobs: Collection[str]) -> list[str]:
         """`jobs` are ids."""
@@ -302,9 +304,12 @@ class PostgresRuns:
         """The standings of the first of these keys; those of the others are wanted soon."""
         await self.flush()
         found = await self._tx.all(_LOOK, keys)
-        for (key, has, halted), rows in groupby(found, lambda row: tuple(row[:3])):
-            waiting = [(n, f"job_{id_}", at_once) for *_, n, id_, at_once in rows if n is not None]
-            self._standings[key] = _Standings(has, halted, waiting)
+        for (key, held), rows in groupby(found, lambda row: (row[0], row[1])):
+            first: dict[int, list[_Place]] = {TURN_WAITS: [], TURN_HAS: [], TURN_HALTED: []}
+            for *_, turn, n, id_, at_once in rows:
+                if n is not None:
+                    first[turn].append((n, f"job_{id_}", at_once))
+            self._standings[key] = _Standings(held, first)
         return self._standings[keys[0]]
 
     async def _load(self, runs: Collection[str]) -> None:

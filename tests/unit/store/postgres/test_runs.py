@@ -1,11 +1,18 @@
 """Runs in PostgreSQL: what is locked, read and written, and what it costs in statements."""
 
+from collections import Counter
+
+import pytest
+
 from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store.common.states import DEAD
-from router.store.postgres.database import Database
+from router.store.postgres import runs
+from router.store.postgres.database import Database, Tx
 from tests.clocks import START_MS
-from tests.store_values import Maker
-from tests.unit.store.postgres.running import add_runs, end, states
+from tests.store_values import GENERATION, Maker
+from tests.unit.store.postgres.ledger import add_delivery
+from tests.unit.store.postgres.looking import rows
+from tests.unit.store.postgres.running import add_runs, add_within, end, states
 
 FREED = (("erp", START_MS),)
 
@@ -35,3 +42,85 @@ async def test_runs_of_a_group_take_their_turns(db: Database, make: Maker) -> No
     assert await states(db, *jobs) == ["available", "waiting", "waiting"]
     assert await end(db, runs[0], jobs[0]) == (FREED, ())
     assert await states(db, *jobs) == ["succeeded", "available", "waiting"]
+
+
+async def test_more_may_wait_than_are_looked_at_at_once(db: Database, make: Maker) -> None:
+    """The oldest begin, as many as may."""
+    waiting = [make.job(run="r", turn=turn()) for _ in range(3 * runs.LOOKED_AT)]
+    await add_runs(db, make, *[[job] for job in waiting])
+    limit = runs.LOOKED_AT + 9
+    regrouped = await db.transact(
+        lambda tx: runs.regroup(tx, {"paid": Group(limit)}, generation=GENERATION, now=START_MS)
+    )
+    assert regrouped == len(waiting)
+    found = await states(db, *waiting)
+    assert found == ["available"] * limit + ["waiting"] * (len(waiting) - limit)
+
+
+async def test_who_is_behind_those_that_were_looked_at_comes_after_them(
+    db: Database, make: Maker
+) -> None:
+    """One by one, in the order in which they came."""
+    jobs = [make.job(run="r", turn=turn()) for _ in range(2 * runs.LOOKED_AT + 3)]
+    for half in (jobs[: runs.LOOKED_AT + 2], jobs[runs.LOOKED_AT + 2 :]):
+        await add_runs(db, make, *[[job] for job in half])
+    for n, job in enumerate(jobs):
+        assert Counter(await states(db, *jobs[n:])) == Counter(
+            {"available": 1, "waiting": len(jobs) - n - 1}
+        )
+        assert await states(db, job) == ["available"]
+        await end(db, [job], job)
+
+
+@pytest.mark.parametrize("on_busy", ["queue", "latest", "drop"])
+async def test_many_runs_of_a_group_take_no_more_statements_than_a_few(
+    db: Database, make: Maker, on_busy: str
+) -> None:
+    """Those that come together: everybody else of the group waits meanwhile."""
+
+    async def taken(count: int) -> int:
+        said: list[str] = []
+        jobs = [
+            make.job(run="r", turn=turn(on_busy, key=f"{on_busy}{count}")) for _ in range(count)
+        ]
+
+        async def add(tx: Tx) -> None:
+            delivery = make.delivery().id
+            await add_delivery(tx, delivery)
+            number = await tx.generation(GENERATION)
+            log = lambda record: said.append(record.query)  # noqa: E731 - taken out again below
+            tx.connection.add_query_logger(log)
+            await add_within(tx, delivery, number, [[job] for job in jobs])
+            tx.connection.remove_query_logger(log)
+
+        await db.transact(add)
+        return len(said)
+
+    await taken(2)  # asyncpg asks about types once a connection
+    assert await taken(50) == await taken(5) <= 5
+
+
+@pytest.mark.parametrize("key", ["\x00\ue000", "k" * 300, "\U0001f512" * 64])
+async def test_any_text_is_a_group_s_key_and_value(db: Database, make: Maker, key: str) -> None:
+    both = [[make.job(run=name, turn=Turn(key, key, Group()))] for name in "ab"]
+    await add_runs(db, make, *both)
+    assert (await states(db, *both[0], *both[1])) == ["available", "waiting"]
+    assert await end(db, both[0], both[0][0]) == (FREED, ())
+    assert await rows(db, "SELECT max(length(key)) <= 255 FROM groups") == [(True,)]
+
+
+async def test_what_is_forgotten_halts_no_group_and_the_last_takes_the_group_along(
+    db: Database, make: Maker
+) -> None:
+    halting = Turn("deploy\x1fx", "x", Group(1, "queue", "halt"))
+    first, second = ([make.job(run=name, turn=halting)] for name in "ab")
+    await add_runs(db, make, first)
+    await add_runs(db, make, second)
+    await end(db, first, first[0], DEAD)
+    assert await states(db, *second) == ["waiting"]
+    await db.transact(lambda tx: runs.forget(tx, START_MS, "r.id = $1", first[0].id))
+    assert await states(db, *second) == ["available"]
+    await db.transact(lambda tx: runs.forget(tx, START_MS, "r.id = $1", second[0].id))
+    assert await rows(db, "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM groups)") == [
+        (0, 0)
+    ]
