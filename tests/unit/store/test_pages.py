@@ -7,7 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from router.store.sqlite import accepting, adding, holding, leasing, pruning, schema, settling
+from router.model.target import Pause
+from router.store.sqlite import (
+    accepting,
+    adding,
+    holding,
+    leasing,
+    pruning,
+    publishing,
+    schema,
+    settling,
+)
 from router.store.sqlite.pruning import PrunePlan
 from router.store.sqlite.writer_state import Book
 from router.store.values import Retain
@@ -84,6 +94,21 @@ def test_jobs_that_are_held_and_released(ledger: Ledger) -> None:
     assert ledger.since() == 3
     assert holding.hold(ledger.book, (), generation=GENERATION, now=START_MS) == 3
     assert ledger.since() == 3
+
+
+def test_a_target_that_is_paused_and_resumed(ledger: Ledger) -> None:
+    ledger.accept(jobs=3)
+    ledger.since()
+    assert holding.pause(ledger.book, "erp", Pause()) == 3
+    assert ledger.since() == 4
+    assert holding.resume(ledger.book, "erp", START_MS) == 3
+    assert ledger.since() == 4
+
+
+def test_rules_that_are_published(ledger: Ledger) -> None:
+    for pages in (2, 0):
+        publishing.publish(ledger.book, "g", by="n1", at=START_MS)
+        assert ledger.since() == pages
 
 
 def test_what_is_removed(ledger: Ledger) -> None:
