@@ -75,7 +75,7 @@ class Selection(ABC):
         parts = [
             given("d.received_at >= ?", one.since),
             given("d.received_at < ?", one.until),
-            given("d.endpoint = ?", one.endpoint),
+            given("d.endpoint = ?", self.text(one.endpoint)),
             self.before("d.id"),
             any_of([self._is_delivery(id_) for id_ in one.ids]),
             given("d.state = ?", DELIVERY_STATE.get(one.state or "")),
@@ -95,7 +95,7 @@ class Selection(ABC):
                 given("j.created_at >= ?", one.since),
                 given(f"{self.earliest if whole else 'j.created_at'} < ?", one.until),
                 self.before("j.id"),
-                given("d.endpoint = ?", one.endpoint),
+                given("d.endpoint = ?", self.text(one.endpoint)),
                 given("j.event = ?", self.text(one.event)),
                 any_of([self._is_job(id_) for id_ in one.ids]),
                 *self._of_jobs(one.state),
@@ -126,8 +126,8 @@ class Selection(ABC):
         """What is said of jobs, whether they are listed or their deliveries."""
         one = self.selector
         return [
-            given("j.rule = ?", one.rule),
-            given("j.replay = (SELECT n FROM replays WHERE id = ?)", one.replay),
+            given("j.rule = ?", self.text(one.rule)),
+            given("j.replay = (SELECT n FROM replays WHERE id = ?)", self.text(one.replay)),
             ALL if one.cause is None else self.died_so(),
             ALL if state is None else (self.is_in(state), []),
         ]

@@ -45,6 +45,9 @@ CROSSED = (
 )
 
 
+READ_ONLY = {"default_transaction_read_only": "on"}
+
+
 class Database:
     """
     The lanes of one router to its database.
@@ -60,7 +63,7 @@ class Database:
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX)
-        self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S)
+        self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S, READ_ONLY)
         self.node = Lane(address, "node", 1, NODE_S, {"synchronous_commit": "off"})
         self.numbers: dict[str, int] = {}  # generations by id that have been named today
         self._today = 0

@@ -9,6 +9,7 @@ from router.store.postgres.database import Tx, numbered
 from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED
 from router.store.postgres.rows import to_attempt
 from router.store.postgres.selection import PostgresSelection
+from router.store.postgres.texts import escape
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
 
 AT_ONCE = 100
@@ -70,7 +71,7 @@ async def generations(tx: Tx, limit: int, after: str | None = None) -> tuple[Lis
         "SELECT id, created_at, length(text) FROM generations WHERE text IS NOT NULL "
         "AND ($1::text IS NULL OR n < (SELECT n FROM generations WHERE id = $1)) "
         "ORDER BY n DESC LIMIT $2",
-        after,
+        escape(after),
         limit,
     )
     return tuple([ListedGeneration(*row) for row in rows])

@@ -110,8 +110,8 @@ async def open_reader(url: str) -> PostgresReader:
     address = DatabaseUrl(url)
     db = Database(address, SystemClock(), POOL_MIN)
     try:
-        await db.open()
-        version = await db.write.run(schema.check)
+        await db.read.open()
+        version = await db.read.run(schema.check)
         if not version:
             raise StoreAbsent(f"{address} has no tables of a router yet")
         if version < len(schema.MIGRATIONS):

@@ -24,7 +24,7 @@ from router.store.postgres.fragments import (
     JOBS_JOINED,
 )
 from router.store.postgres.rows import to_attempt, to_delivery, to_job
-from router.store.postgres.texts import unescape
+from router.store.postgres.texts import escape, unescape
 from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
 
 
@@ -233,7 +233,7 @@ async def generation(tx: Tx, prefix: str) -> Generation | None:
     rows = await tx.all(
         "SELECT id, text, context, created_at FROM generations "
         "WHERE text IS NOT NULL AND starts_with(id, $1) ORDER BY id LIMIT 2",
-        prefix,
+        escape(prefix),
     )
     if not rows:
         return None

@@ -7,6 +7,7 @@ import pytest
 from router.model.store_address import DatabaseUrl
 from router.store.postgres import partitions, schema
 from router.store.postgres.database import Database
+from router.store.postgres.store import PostgresStore, open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -29,3 +30,10 @@ async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]
     await db.transact(lambda tx: partitions.prepare(tx, clock.ledger()))
     yield db
     await db.close()
+
+
+@pytest.fixture
+async def store(empty_postgres: str, clock: ManualClock) -> AsyncIterator[PostgresStore]:
+    store = await open_store(empty_postgres, clock=clock)
+    yield store
+    await store.close()

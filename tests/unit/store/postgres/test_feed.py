@@ -1,0 +1,107 @@
+"""Deliveries in the order of their commits, from a PostgreSQL server that others write to."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from router.store.postgres.ids import encode_id
+from router.store.postgres.store import PostgresStore
+from router.store.values import FeedQuery, Following
+from tests.store_values import Maker
+
+ADD = """
+    INSERT INTO deliveries (id, endpoint, state, received_at, generation, names, events, meta, body)
+    SELECT $1, endpoint, state, received_at, generation, names, events, meta, body
+    FROM deliveries LIMIT 1
+"""
+
+
+def ids(found: Following) -> list[str]:
+    return [one.delivery.id for one in found.deliveries]
+
+
+async def after(store: PostgresStore, cursor: str | None) -> tuple[list[str], str]:
+    found = await store.reads.following(FeedQuery(cursor=cursor))
+    assert (found.removed, found.other) == (None, False)
+    return ids(found), found.cursor
+
+
+async def sent(store: PostgresStore, make: Maker) -> str:
+    return (await store.accept(make.acceptance(jobs=()))).delivery
+
+
+@pytest.fixture
+async def first(store: PostgresStore, make: Maker) -> str:
+    return await sent(store, make)
+
+
+@pytest.fixture
+async def slow(first: str, make: Maker, empty_postgres: str) -> AsyncIterator["Slow"]:
+    connection = await asyncpg.connect(empty_postgres)
+    slow = Slow(make.delivery().id, connection.transaction())
+    await slow.transaction.start()
+    await connection.execute(ADD, UUID(bytes=encode_id(slow.delivery)))
+    yield slow
+    await connection.close()
+
+
+class Slow:
+    """A transaction that has added a delivery, and is not yet committed."""
+
+    def __init__(self, delivery: str, transaction: asyncpg.transaction.Transaction) -> None:
+        self.delivery, self.transaction = delivery, transaction
+
+
+async def test_who_began_first_and_commits_last_is_not_missed(
+    store: PostgresStore, make: Maker, first: str, slow: Slow
+) -> None:
+    found, cursor = await after(store, None)
+    assert found == [first]
+    quick = await sent(store, make)
+    assert await after(store, cursor) == ([], cursor), "a lower number is not yet there"
+    await slow.transaction.commit()
+    assert (await after(store, cursor))[0] == [slow.delivery, quick]
+
+
+async def test_who_gave_up_holds_up_nobody(store: PostgresStore, make: Maker, slow: Slow) -> None:
+    _, cursor = await after(store, None)
+    quick = await sent(store, make)
+    await slow.transaction.rollback()
+    assert (await after(store, cursor))[0] == [quick]
+
+
+async def test_now_is_before_what_is_under_way(
+    store: PostgresStore, make: Maker, slow: Slow
+) -> None:
+    """And so before some of what was committed meanwhile: it is told rather than missed."""
+    quick = await sent(store, make)
+    now = await store.reads.following(FeedQuery(since="now"))
+    assert ids(now) == []
+    await slow.transaction.commit()
+    assert (await after(store, now.cursor))[0] == [slow.delivery, quick]
+
+
+async def test_a_time_is_before_what_is_under_way(
+    store: PostgresStore, make: Maker, first: str, slow: Slow
+) -> None:
+    quick = await sent(store, make)
+    since = str((await store.reads.delivery(quick)).delivery.received_at - 1)
+    place = await store.reads.following(FeedQuery(since=since))
+    assert ids(place) == []
+    await slow.transaction.commit()
+    assert (await after(store, place.cursor))[0] == [slow.delivery, quick]
+
+
+async def test_a_place_of_another_ledger_or_of_the_future_is_found_by_its_time(
+    store: PostgresStore, make: Maker, first: str
+) -> None:
+    second = await sent(store, make)
+    place = (await store.reads.following(FeedQuery(limit=1))).cursor
+    ledger, number, delivery = place.split(".")
+    assert delivery == first
+    for cursor in (f"{'0' * 26}.{number}.{delivery}", f"{ledger}.{'9' * 18}.{delivery}"):
+        found = await store.reads.following(FeedQuery(cursor=cursor))
+        assert (ids(found), found.other) == ([second], True)
+        assert (await after(store, found.cursor))[0] == []
