@@ -38,10 +38,12 @@ async def prune(store: OperatorStore, what: Retain, *, clock: Clock) -> PrunePro
     now, fruitless, removed = clock.ledger(), 0, Counter[str]()
     for _ in range(STEPS):
         step = await store.prune(what, now=now)
-        removed.update(msgspec.structs.asdict(step))
+        counts = msgspec.structs.asdict(step)
+        more = counts.pop("more")
+        removed.update(counts)
         # The search goes on where it stopped and begins anew at the end: one step without a find
         # may only have been the rest of a round.
-        fruitless = 0 if step.deliveries or step.keys else fruitless + 1
+        fruitless = 0 if step.deliveries or step.keys or more else fruitless + 1
         if fruitless == 2:
             return PruneProgress(**removed, more=False)
         await clock.sleep(PAUSE_S)

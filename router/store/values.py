@@ -257,11 +257,12 @@ class RuleCount(msgspec.Struct, frozen=True):
 
 
 class Pruned(msgspec.Struct, frozen=True):
-    """What one step of upkeep removed."""
+    """What one step of upkeep removed; `more`: its searches have not come to their end."""
 
     deliveries: int
     keys: int
     generations: int
+    more: bool = False
 
 
 AUDIT_LINES = 100_000

@@ -1,16 +1,21 @@
-"""What every store removes, and when: the file and the model alike."""
+"""
+What every store removes, and when: one that keeps a day's deliveries together looks at those of a
+day alone, so jobs end here some days after their deliveries came.
+"""
 
 import msgspec
+import pytest
 
+from router.model.settings import DAY_MS
 from router.store.protocol import Store
 from router.store.values import Duplicate, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 
 ALL = Selector()
-
-
-# Retention
+LATER = START_MS + 3 * DAY_MS
+ONE_BY_ONE = pytest.mark.parametrize("store", ["sqlite", "memory", "model"], indirect=True)
+"""Stores that do not wait for the end of the day in which a delivery came."""
 
 
 def retain(**given: int) -> Retain:
@@ -35,9 +40,9 @@ async def test_open_work_is_never_removed(store: Store, make: Maker) -> None:
 
 async def test_the_longest_time_among_a_delivery_s_jobs_counts(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
-    await store.settle(a_settlement(await lease_one(store, now=START_MS)))
-    await store.settle(a_settlement(await lease_one(store, now=START_MS), "dead"))
-    ended = START_MS + 5
+    await store.settle(a_settlement(await lease_one(store, now=LATER)))
+    await store.settle(a_settlement(await lease_one(store, now=LATER), "dead"))
+    ended = LATER + 5
     short = retain(succeeded_before=ended + 1, dead_before=ended)
     assert (await store.prune(short, now=START_MS)).deliveries == 0
     enough = retain(succeeded_before=ended + 1, dead_before=ended + 1)
@@ -48,9 +53,9 @@ async def test_the_longest_time_among_a_delivery_s_jobs_counts(store: Store, mak
 
 async def test_the_last_end_among_a_delivery_s_jobs_counts(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
-    await store.settle(a_settlement(await lease_one(store, now=START_MS + 100)))
-    await store.settle(a_settlement(await lease_one(store, now=START_MS)))
-    last = START_MS + 105
+    await store.settle(a_settlement(await lease_one(store, now=LATER + 100)))
+    await store.settle(a_settlement(await lease_one(store, now=LATER)))
+    last = LATER + 105
     assert (await store.prune(retain(succeeded_before=last), now=START_MS)).deliveries == 0
     assert (await store.prune(retain(succeeded_before=last + 1), now=START_MS)).deliveries == 1
 
@@ -76,13 +81,48 @@ async def test_each_kind_has_its_time(store: Store, make: Maker) -> None:
     cancelled = make.acceptance()
     await store.accept(unmatched)
     await store.accept(cancelled)
-    await store.cancel(ALL, reason="x", now=START_MS + 50)
-    early = unmatched.delivery.received_at + 1
-    assert (await store.prune(retain(unmatched_before=early), now=START_MS)).deliveries == 1
+    await store.cancel(ALL, reason="x", now=LATER)
+    came = unmatched.delivery.received_at
+    assert (await store.prune(retain(unmatched_before=came), now=START_MS)).deliveries == 0
+    assert (await store.prune(retain(unmatched_before=came + DAY_MS), now=START_MS)).deliveries == 1
     left = await store.reads.deliveries(ALL)
     assert [s.id for s in left] == [cancelled.delivery.id]
-    assert (await store.prune(retain(succeeded_before=START_MS + 50), now=START_MS)).deliveries == 0
-    assert (await store.prune(retain(succeeded_before=START_MS + 51), now=START_MS)).deliveries == 1
+    assert (await store.prune(retain(succeeded_before=LATER), now=START_MS)).deliveries == 0
+    assert (await store.prune(retain(succeeded_before=LATER + 1), now=START_MS)).deliveries == 1
+
+
+@ONE_BY_ONE
+async def test_without_jobs_the_time_of_its_coming_counts(store: Store, make: Maker) -> None:
+    unmatched = make.acceptance(jobs=(), state="unmatched")
+    await store.accept(unmatched)
+    came = unmatched.delivery.received_at
+    assert (await store.prune(retain(unmatched_before=came), now=START_MS)).deliveries == 0
+    assert (await store.prune(retain(unmatched_before=came + 1), now=START_MS)).deliveries == 1
+
+
+async def test_a_day_whose_time_is_over_leaves_what_must_stay(store: Store, make: Maker) -> None:
+    """Whole, and it is removed when its own time comes, to the millisecond."""
+    bare, done, late, dead, waiting = [
+        make.acceptance(jobs=[make.job(target=target)] if target else [])
+        for target in ("", "done", "late", "dead", "waiting")
+    ]
+    await store.accept_all([bare, done, late, dead, waiting])
+    for target, at, end in (("done", START_MS, "succeeded"), ("late", LATER, "succeeded")):
+        await store.settle(a_settlement(await lease_one(store, target, now=at), end))
+    await store.settle(a_settlement(await lease_one(store, "dead", now=START_MS), "dead"))
+    staying = [late, dead, waiting]
+    before = [await store.reads.delivery(one.delivery.id) for one in staying]
+    two_days = START_MS + 2 * DAY_MS
+    times = retain(succeeded_before=two_days, unmatched_before=two_days, dead_before=START_MS + 5)
+    assert (await store.prune(times, now=START_MS)).deliveries == 2
+    assert (await store.prune(times, now=START_MS)).deliveries == 0
+    assert [await store.reads.delivery(one.delivery.id) for one in staying] == before
+    for gone in (bare, done):
+        assert await store.reads.delivery(gone.delivery.id) is None
+    times = msgspec.structs.replace(times, succeeded_before=LATER + 6, dead_before=START_MS + 6)
+    assert (await store.prune(times, now=START_MS)).deliveries == 2
+    assert [one.id for one in await store.reads.deliveries(ALL)] == [waiting.delivery.id]
+    assert (await store.lease({"waiting": 1}, lease="b.2", now=FAR)).jobs
 
 
 async def test_the_size_cap_takes_finished_deliveries_oldest_first(

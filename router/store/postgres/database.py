@@ -149,7 +149,7 @@ class Database:
         `numbers`, empty when a day begins: once a day it is noted that a generation is still named,
         and retention goes by that.
         """
-        if (today := self.clock.ledger() // DAY_MS) != self._today:
+        if (today := self.clock.now() // DAY_MS) != self._today:
             self.numbers, self._today = {}, today
         return self.numbers
 
@@ -195,13 +195,13 @@ class Tx:
         known = self.db.numbers_today()
         if (number := known.get(id_)) is not None:
             return number
-        clock = self.db.clock
+        now = self.db.clock.now()
         noted = await self.one(
             "INSERT INTO generations AS g (id, created_at, named_on) VALUES ($1, $2, $3) "
             "ON CONFLICT (id) DO UPDATE SET named_on = greatest(g.named_on, $3) RETURNING n",
             id_,
-            clock.now(),
-            clock.ledger() // DAY_MS,
+            now,
+            now // DAY_MS,
         )
         self.later.append(lambda: known.update({id_: noted}))
         return int(noted)

@@ -1,8 +1,9 @@
 """The days of the big tables: where each row of a day lies, so that a day can go at once."""
 
+from router.model.ids import earliest
 from router.model.settings import DAY_MS
 from router.store.postgres.database import Tx
-from router.store.postgres.ids import encode_id
+from router.store.postgres.ids import ULID_LENGTH, encode_id
 
 AHEAD = 7
 """Days that are there before they begin."""
@@ -17,12 +18,17 @@ def first_id(day: int) -> str:
     return "-".join([text[:8], text[8:12], text[12:16], text[16:20], text[20:]])
 
 
+def start(at: int) -> str:
+    """The lowest id of this millisecond."""
+    return earliest("dlv", at).ljust(ULID_LENGTH + 4, "0")
+
+
 async def prepare(tx: Tx, now: int) -> None:
     """
     See to it that the partitions from the day before `now` (ledger time) until `AHEAD` days after
     are there.
     """
-    today = now // DAY_MS
+    today = tx.db.wall(now) // DAY_MS
     await add(tx, *range(today - 1, today + AHEAD + 1))
 
 

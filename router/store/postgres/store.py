@@ -75,6 +75,7 @@ class PostgresStore:
         self._accepts = Merged(self._accept_all, db.writers, accepting.load, accepting.keys)
         self._ends = Merged(partial(settling.settle_all, db))
         self._copies = copies.Copies()
+        self._pruner = pruning.Pruner(db)
         self._counting: asyncio.Task[None] | None = None
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -199,7 +200,7 @@ class PostgresStore:
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()
-        return await pruning.prune(self._db, retain, now)
+        return await self._pruner.step(retain, now)
 
     async def _in_steps(
         self,

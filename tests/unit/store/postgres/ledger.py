@@ -53,6 +53,30 @@ async def add_open_job(tx: Tx, delivery: str, *ids: str, **given: object) -> Non
     await _insert(tx, "queue", "job", ids, values)
 
 
+async def add_ended(tx: Tx, ids: Sequence[str]) -> None:
+    """Deliveries without a content, each with a job of the same digits that has succeeded."""
+    for sql in _ENDED:
+        await tx.run(sql, ids, START_MS, await tx.generation(GENERATION))
+
+
+_ENDED = (
+    """
+    INSERT INTO deliveries (id, endpoint, state, received_at, generation, names, events, meta, body)
+    SELECT id, 'shop', 0, $2, $3, '', '', '', 'body' FROM unnest($1::uuid[]) id
+    """,
+    """
+    INSERT INTO jobs (id, delivery, target, rule, action, kind, event_index, event_id, event,
+        created_at, generation, state, due_at, attempt, ended_at)
+    SELECT id, id, 'erp', 'paid', 'erp', 1, 0, id, 'e', $2, $3, 5, $2, 1, $2
+    FROM unnest($1::uuid[]) id
+    """,
+    """
+    INSERT INTO attempts (job, number, started_at, ended_at, outcome, result, generation)
+    SELECT id, 1, $2, $2, 0, '', $3 FROM unnest($1::uuid[]) id
+    """,
+)
+
+
 async def _insert(
     tx: Tx, table: str, id_column: str, ids: Sequence[str], values: Mapping[str, object]
 ) -> None:
