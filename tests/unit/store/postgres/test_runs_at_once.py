@@ -1,5 +1,6 @@
 """Two routers change runs at once: a turn is given once, and nobody waits for ever."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -9,8 +10,11 @@ from router.model.job import Group, NewJob, Predecessor, Turn
 from router.model.store_address import DatabaseUrl
 from router.store.postgres import runs
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.store import PostgresStore, open_store
+from router.store.protocol import Store
+from router.store.values import Accepted
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import GENERATION, Maker
+from tests.store_values import FAR, GENERATION, Maker, a_settlement
 from tests.unit.store.postgres.at_once import Pause, meanwhile, paused, uncommitted
 from tests.unit.store.postgres.ledger import add_delivery
 from tests.unit.store.postgres.looking import rows
@@ -145,3 +149,67 @@ async def test_groups_are_locked_in_one_order(db: Database, other: Database, mak
     await forth
     await back
     assert begun == ["forth", "back"]
+
+
+@pytest.fixture
+async def both(empty_postgres: str, clock: ManualClock) -> AsyncIterator[list[PostgresStore]]:
+    stores = [await open_store(empty_postgres, clock=clock) for _ in range(2)]
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+class Work:
+    """Runs of one group, each of two jobs, that any router accepts, leases and settles."""
+
+    def __init__(self, make: Maker, limit: int, count: int) -> None:
+        turn = Turn("deploy\x1fx", "x", Group(limit))
+        self.make = make
+        self.runs = [
+            [make.job(action="a", run="r", turn=turn), make.job(action="b", run="r", turn=turn)]
+            for _ in range(count)
+        ]
+        self.coming = list(self.runs)
+        self.run_of = {job.id: n for n, run in enumerate(self.runs) for job in run}
+        self.left = 2 * count
+        self.under_way: set[str] = set()
+        self.begun: list[int] = []
+        self.most = 0
+
+    async def accept(self, store: Store) -> None:
+        while self.coming:
+            jobs = self.coming.pop(0)
+            assert isinstance(await store.accept(self.make.acceptance(jobs=jobs)), Accepted)
+
+    async def run(self, store: Store, name: str) -> None:
+        leases = 0
+        while self.left:
+            leases += 1
+            batch = await store.lease({"erp": 2}, lease=f"{name}/{leases}", now=FAR)
+            for work in batch.jobs:
+                self.under_way.add(work.job.id)
+                self.begun.append(self.run_of[work.job.id])
+            self.most = max(self.most, len({self.run_of[id_] for id_ in self.under_way}))
+            for work in batch.jobs:
+                self.under_way.remove(work.job.id)
+                assert await store.settle(a_settlement(work.job))
+                self.left -= 1
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+async def test_two_routers_work_through_a_group(
+    db: Database, both: list[PostgresStore], make: Maker, limit: int
+) -> None:
+    """All at once: every run has its turn, never more than may, and in their order."""
+    work = Work(make, limit, 24)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        for n, store in enumerate(both):
+            for worker in range(2):
+                tasks.create_task(work.accept(store))
+                tasks.create_task(work.run(store, f"{n}.{worker}"))
+    assert work.most <= limit
+    assert sorted(work.begun) == sorted([*range(24), *range(24)])
+    came = [
+        work.run_of[f"job_{id_}"] for (id_,) in await rows(db, "SELECT id FROM runs ORDER BY n")
+    ]
+    assert limit > 1 or list(dict.fromkeys(work.begun)) == came
