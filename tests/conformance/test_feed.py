@@ -5,7 +5,7 @@ import pytest
 from router.errors import UsageError
 from router.store.common.commit_order import BODIES_MAX, EXAMINED_MAX
 from router.store.protocol import Store
-from router.store.values import Accepted, FeedQuery, Following
+from router.store.values import Acceptance, Accepted, FeedQuery, Following
 from tests.clocks import START_MS
 from tests.conformance.rig import DATABASES
 from tests.store_values import Maker, entries
@@ -16,7 +16,23 @@ pytestmark = pytest.mark.parametrize("store", DATABASES, indirect=True)
 
 async def fill(store: Store, make: Maker, count: int, **given: object) -> list[str]:
     """So many deliveries without jobs, one by one; their ids."""
-    return [(await store.accept(make.acceptance(jobs=(), **given))).delivery for _ in range(count)]
+    return await put(store, *[make.acceptance(jobs=(), **given) for _ in range(count)])
+
+
+async def put(store: Store, *acceptances: Acceptance) -> list[str]:
+    """
+    Their ids, when the feed has come to the last: it waits for whoever writes meanwhile, be it
+    another test in another database of the same server.
+    """
+    sent = [(await store.accept(one)).delivery for one in acceptances]
+    await come_to(store, sent[-1])
+    return sent
+
+
+async def come_to(store: Store, delivery: str) -> None:
+    found = await store.reads.following(FeedQuery())
+    while delivery not in ids(found):
+        found = await store.reads.following(FeedQuery(cursor=found.cursor))
 
 
 def ids(found: Following) -> list[str]:
@@ -40,9 +56,9 @@ async def test_an_id_that_sorts_before_an_earlier_commit_is_not_missed(
     store: Store, make: Maker
 ) -> None:
     early, late = make.acceptance(jobs=()), make.acceptance(jobs=())
-    await store.accept(late)
+    await put(store, late)
     place = (await store.reads.following(FeedQuery())).cursor
-    await store.accept(early)
+    await put(store, early)
     assert ids(await store.reads.following(FeedQuery(cursor=place))) == [early.delivery.id]
     both = [late.delivery.id, early.delivery.id]
     assert ids(await store.reads.following(FeedQuery())) == both
@@ -51,7 +67,7 @@ async def test_an_id_that_sorts_before_an_earlier_commit_is_not_missed(
 
 async def test_a_delivery_comes_whole(store: Store, make: Maker) -> None:
     acceptance = make.acceptance(b"key", jobs=())
-    await store.accept(acceptance)
+    await put(store, acceptance)
     (found,) = (await store.reads.following(FeedQuery())).deliveries
     assert found.delivery == acceptance.delivery
     assert found.events == entries(acceptance)
@@ -85,6 +101,7 @@ async def test_bodies_are_bounded_and_a_larger_one_goes_alone(store: Store, make
 async def test_a_long_stretch_of_others_is_walked_in_steps(store: Store, make: Maker) -> None:
     others = [make.acceptance(jobs=(), endpoint="code") for _ in range(EXAMINED_MAX + 1)]
     assert all(isinstance(one, Accepted) for one in await store.accept_all(others))
+    await come_to(store, others[-1].delivery.id)
     wanted = frozenset({"shop"})
     found = await store.reads.following(FeedQuery(endpoints=wanted))
     assert (ids(found), found.more) == ([], True)
