@@ -84,6 +84,13 @@ class PostgresDatabase(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return str(self.url or f"the database at {self.variable}")
 
+    @property
+    def missing(self) -> str | None:
+        """What to set, if there is no address."""
+        if self.url is not None:
+            return None
+        return f"server.store: environment variable {self.variable} is not set"
+
 
 StoreAddress = SqliteFile | PostgresDatabase
 

@@ -1,6 +1,7 @@
 """The admin listener, put together: who may call, and what the metrics show."""
 
 import contextlib
+import fcntl
 import os
 import secrets
 from collections.abc import Callable
@@ -90,20 +91,18 @@ def masked(body: bytes) -> bytes:
 
 def own_token(state: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> str:
     """
-    The token of whoever can read what lies beside the store, made once, 0600.
-
-    Raises:
-        UsageError: the file is empty.
+    The token of whoever can read what lies beside the store, made once, 0600; routers that start
+    together have one.
     """
     path = Path(f"{state}.token")
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        kept = path.read_text("ascii").strip()
-        if kept:
+    with contextlib.suppress(FileNotFoundError):
+        if kept := path.read_text("ascii").strip():
             return kept
-        raise UsageError(f"{path} is empty; remove it, a new one is made at start") from None
-    token = make()
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if kept := file.read().strip():
+            return kept
+        os.fchmod(file.fileno(), 0o600)
+        token = make()
         file.write(token + "\n")
     return token

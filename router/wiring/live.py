@@ -10,6 +10,7 @@ from router.config import KeptFiles, Loaded, load
 from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.log import Log
 from router.model.job import OPEN
+from router.model.store_address import PostgresDatabase
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
@@ -37,7 +38,7 @@ class GenerationSource:
 
         Raises:
             ConfigError: the file is wrong.
-            SecretMissing: a secret is not set or unusable.
+            SecretMissing: a secret, or the address of the store, is not set or unusable.
             UsageError: the file cannot be read.
         """
         loaded = read_rules(
@@ -45,9 +46,16 @@ class GenerationSource:
         )
         if loaded.ruleset is None:
             raise ConfigError(self._with_unset_secrets(loaded.diagnostics))
-        secrets, warnings = resolve_secrets(
-            loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
-        )
+        store = loaded.ruleset.server.store
+        missing = store.missing if isinstance(store, PostgresDatabase) else None
+        try:
+            secrets, warnings = resolve_secrets(
+                loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
+            )
+        except SecretMissing as error:
+            raise SecretMissing("\n".join(filter(None, (str(error), missing)))) from None
+        if missing is not None:
+            raise SecretMissing(missing)
         return LiveRuleset(loaded.ruleset, secrets), warnings
 
     def rebuild(self, kept: Generation) -> Ruleset | None:

@@ -87,10 +87,7 @@ def sqlite_path(address: StoreAddress, what: str) -> Path:
 def _url(address: PostgresDatabase) -> str:
     """Masked in logs and outputs from now on."""
     if address.url is None:
-        raise SecretMissing(
-            f"server.store: environment variable {address.variable} is not set; "
-            "it holds the address of the database"
-        )
+        raise SecretMissing(address.missing)
     logs.keep_secret((address.url.url, *address.url.passwords))
     return address.url.url
 

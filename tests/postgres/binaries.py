@@ -53,10 +53,20 @@ def runnable(binaries: Path, folder: Path) -> Path:
     else:
         if found.returncode == 0:
             return binaries
-    copied = shutil.copytree(binaries.parent, folder / "installed", symlinks=True)
-    for path in (copied, *copied.rglob("*")):
-        os.chown(path, user.get("user", -1), user.get("group", -1), follow_symlinks=False)
-    return copied / binaries.name
+    return _copied(binaries, folder / "installed", user)
+
+
+def _copied(binaries: Path, to: Path, user: dict[str, Any]) -> Path:
+    """With the libraries that a wheel has beside its package, where its programs look for them."""
+    install, package = binaries.parents[:2]
+    place, unneeded = to / package.name / install.name, shutil.ignore_patterns("include")
+    shutil.copytree(install, place, symlinks=True, ignore=unneeded)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, to / libraries.name, symlinks=True)
+    for path in (to, *to.rglob("*")):
+        os.chown(path, user["user"], user["group"], follow_symlinks=False)
+    return place / binaries.name
 
 
 def _version(initdb: Path) -> int:

@@ -144,14 +144,16 @@ async def test_an_emptied_database_keeps_tables_and_the_ledgers_row(
         postgres_server.execute("DROP DATABASE emptying")
 
 
-@HERE
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as somebody else")
 def test_binaries_that_the_other_user_cannot_reach_are_copied(tmp_path: Path) -> None:
-    program = tmp_path / "closed" / "bin" / "initdb"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\nexit 0\n")
-    program.chmod(0o700)
-    assert runnable(BINARIES[0], tmp_path) == BINARIES[0]
+    """With the libraries that a wheel keeps beside its package."""
+    program = tmp_path / "closed" / "package" / "install" / "bin" / "initdb"
+    library = tmp_path / "closed" / "package.libs" / "libpq.so"
+    for file in (program, library):
+        file.parent.mkdir(parents=True)
+        file.write_text("#!/bin/sh\nexit 0\n")
+        file.chmod(0o700)
     copied = runnable(program.parent, tmp_path)
-    assert copied == tmp_path / "installed" / "bin"
-    assert (copied / "initdb").stat().st_uid == unprivileged()["user"]
+    assert copied == tmp_path / "installed" / "package" / "install" / "bin"
+    for file in (copied / "initdb", tmp_path / "installed" / "package.libs" / "libpq.so"):
+        assert file.stat().st_uid == unprivileged()["user"]

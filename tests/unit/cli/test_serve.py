@@ -26,6 +26,12 @@ def test_every_missing_secret_is_reported_at_once(
     assert hub == f"  {rules}:4:3: secrets.hub: environment variable HUB_SECRET is not set"
     assert mail.startswith(f"  {rules}:5:3: secrets.mail: file {rules.parent / 'mail.pem'} cannot")
     assert "router serve --dev" in last
+    rules.write_text(rules.read_text("utf-8") + "server: {store: {url: {env: NO_DB}}}\n", "utf-8")
+    lines = router("serve", rules).err.splitlines()
+    assert lines[0] == "router: 4 secrets are missing or unusable:"
+    assert lines[4] == "  server.store: environment variable NO_DB is not set"
+    monkeypatch.setenv("ROUTER_STORE", "postgresql://h/db")
+    assert "NO_DB" not in router("serve", rules).err
 
 
 def test_variables_of_settings_and_of_secrets_are_reported_in_one_run(

@@ -3,6 +3,7 @@
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -66,10 +67,35 @@ def test_beyond_this_machine_it_does_not_open_without_one(tmp_path: Path, dev: b
         callers(live, dev=dev, clock=ManualClock())
 
 
-def test_an_empty_token_file_is_said(tmp_path: Path) -> None:
-    (tmp_path / "router.db.token").touch()
-    with pytest.raises(UsageError, match="is empty; remove it"):
-        own_token(tmp_path / "router.db")
+def test_an_empty_token_file_is_filled_for_its_owner_alone(tmp_path: Path) -> None:
+    """A router that ended too early left it."""
+    file = tmp_path / "router.db.token"
+    file.touch(0o644)
+    assert own_token(tmp_path / "router.db", lambda: "new") == "new"
+    assert (file.read_text("ascii"), stat.S_IMODE(file.stat().st_mode)) == ("new\n", 0o600)
+
+
+def is_waited_for(file: Path) -> bool:
+    """Whether somebody waits for a lock on it."""
+    lines = Path("/proc/locks").read_text("ascii").splitlines()
+    return any("->" in line and f":{file.stat().st_ino} " in line for line in lines)
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs /proc/locks")
+def test_routers_that_start_together_have_one(tmp_path: Path) -> None:
+    """Each would make its own; the second waits until the first has written."""
+    others: list[str] = []
+
+    def made() -> str:
+        second.start()
+        while not (others or is_waited_for(tmp_path / "r.token")):
+            pass
+        return "first"
+
+    second = threading.Thread(target=lambda: others.append(own_token(tmp_path / "r", lambda: "2")))
+    assert own_token(tmp_path / "r", made) == "first"
+    second.join()
+    assert others == ["first"]
 
 
 def test_answers_are_masked_and_stay_json() -> None:
