@@ -53,6 +53,10 @@ class RunnerCalls(NamedTuple):
     lost: Callable[[Job], None]
 
 
+class _Unheld(Exception):
+    """A job is not this node's any more, and must not begin."""
+
+
 class _Begun(NamedTuple):
     """An action that runs without a task; `guard` cuts it off when it lasts far too long."""
 
@@ -63,8 +67,8 @@ class _Begun(NamedTuple):
 
 class Runner:
     """
-    Runs what it is given, at once. Who may run, and when, is decided before; a job for which the
-    store had to be asked once more is run if it is still held.
+    Runs what it is given, at once. Who may run, and when, is decided before; a job that had to wait
+    for anything since is run if it is still held.
 
     An action that never waits runs in passing, one that can `begin` without a task, any other in a
     task of its own. However it ends, its end is given to `settling`.
@@ -224,6 +228,7 @@ class Runner:
         me = cast("asyncio.Task[None]", asyncio.current_task())
         self._acting.add(me)
         outcome: Outcome | Skip | None = None
+        unheld = False
         job, begun = work.job, None if self._stopping else self._outcome(work, call)
         del work, call  # body and payload are large: once rendered, nobody holds them for a target
         try:
@@ -232,26 +237,29 @@ class Runner:
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
+        except _Unheld:
+            unheld = True
         finally:
             self._acting.discard(me)
             if not KINDS[job.kind].local:
                 self._calls.called(job, outcome)
             goes_on = self._calls.landed(job)
-        self._settle(job, self._settlement(job, outcome), can_wait=goes_on)
+        end = self.unbegun(job) if unheld else self._settlement(job, outcome)
+        self._settle(job, end, can_wait=goes_on)
 
-    async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip | None:
+    async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip:
         job = work.job
         if call is None:
             results = await self._results(job) if job.after else _NOTHING
             if isinstance(results, RetryOutcome):
                 return results
-            if job.after and not self._calls.holds(job):
-                return None  # the store was silent meanwhile: somebody else may have it
             rendered = self._prepared(work, results)
             if isinstance(rendered, FailOutcome | RetryOutcome | Skip):
                 return rendered
             call = rendered
         del work
+        if not self._calls.holds(job):
+            raise _Unheld
         try:
             async with asyncio.timeout(call.timeout_s + self._settings.guard_s):
                 return await self._actions[job.kind].run(call, job)

@@ -15,6 +15,8 @@ START_MS = 1_750_000_000_000
 class SimTask(asyncio.Task[Any]):
     """A task whose hash is its number: sets of tasks have the same order whenever a seed is run."""
 
+    owner: Any = None
+
     def __init__(self, coro: Any, *, number: int, **named: Any) -> None:
         self.number = number
         super().__init__(coro, **named)
@@ -55,9 +57,11 @@ class SimClock(VirtualClock):
         super().__init__(lambda: asyncio.get_running_loop().time(), START_MS)
 
 
-def simulate(main: Coroutine[Any, Any, Any], rng: random.Random) -> Any:
+def simulate(
+    main: Coroutine[Any, Any, Any], rng: random.Random, kind: type[SimLoop] = SimLoop
+) -> Any:
     """Run `main` to its end on a loop of its own."""
-    loop = SimLoop(rng)
+    loop = kind(rng)
     leaked: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _loop, context: leaked.append(context))
     try:

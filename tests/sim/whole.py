@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ENDED, Job
@@ -171,8 +172,12 @@ class Whole:
             reply = await asyncio.wait_for(work, 30)
         except (asyncio.CancelledError, TimeoutError):
             return False
+        return not process.dead and self.acknowledged(name, body, reply)  # the dead answer nobody
+
+    def acknowledged(self, name: str, body: bytes, reply: Reply) -> bool:
+        """Whether a sender was told that it is kept."""
         assert reply.status in {200, 503}
-        if reply.status != 200 or process.dead:  # the dead answer nobody
+        if reply.status != 200:
             return False
         delivery = json.loads(reply.body)["delivery"]
         if self.acked.setdefault(name, delivery) != delivery:
