@@ -138,7 +138,7 @@ PUBLISHED = (
             ' "AND started_at < ?", (now - 60_000,))]',
         ),
         "conformance/test_leasing.py::test_another_boot_s_jobs_are_reclaimed_uncharged",
-        note="a lease here belongs to a boot, not to a time: planted is a recovery that goes by "
+        note="a lease here belongs to a node, not to a time: planted is a recovery that goes by "
         "the time at which the attempt began",
     ),
     defect(

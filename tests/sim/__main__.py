@@ -4,7 +4,8 @@ The simulations under many seeds, on every core.
     python -m tests.sim --seeds 2000 [--first 0] [--only whole]
 
 `whole` is all of the router on the real store, `dispatch`, `runs` and `intake` are smaller worlds
-that die more often. A seed that fails is printed, and comes back with `--first SEED --seeds 1`.
+that die more often, `shared` is several routers at once on one ledger. A seed that fails is
+printed, and comes back with `--first SEED --seeds 1`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 from rich.progress import Progress
 
+from tests.sim import shared as several
 from tests.sim import test_dispatch, test_intake, test_runs
 from tests.sim.promises import broken
 from tests.sim.whole import lived
@@ -44,6 +46,14 @@ def whole(seed: int) -> tuple[Counter[str], int]:
     return world.history.met, len(world.history.crashes)
 
 
+def shared(seed: int) -> tuple[Counter[str], int]:
+    """One life of several routers: the same."""
+    world = several.lived(seed)
+    found = several.broken(world)
+    assert found == [], "\n".join(found[:SHOWN])
+    return world.history.met, len(world.history.crashes)
+
+
 def _other(check: Callable[[int], object]) -> Callable[[int], tuple[Counter[str], int]]:
     def checked(seed: int) -> tuple[Counter[str], int]:
         check(seed)
@@ -57,6 +67,7 @@ WORLDS: dict[str, Callable[[int], tuple[Counter[str], int]]] = {
     "dispatch": _other(test_dispatch.checked),
     "runs": _other(test_runs.checked),
     "intake": _other(test_intake.checked),
+    "shared": shared,
 }
 
 

@@ -10,7 +10,8 @@ vain, sometimes without hearing what became of it. `promises` says what must hol
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,18 @@ from tests.sim.life import Act
 from tests.sim.loop import simulate
 from tests.sim.owners import OwnedLoop, Owner
 from tests.sim.watch import Watch
-from tests.sim.whole import LONGEST_S, SENDERS, Whole
+from tests.sim.whole import LONGEST_S, Whole
 from tests.singly import Singly
 
 CARD = NodeCard("sim", None, "1", "g")
 SLOW_S = 2.0
 """What a beat may take on its way, and the one before."""
-LASTS = (2, 4, 12, 17, 40)
+VERBS = ("accept", "accept", "lease", "lease", "settle", "results", "beat")
+DELIVERIES = 30
+SETTLED_S = 10
+"""Within which whoever was the last to be stopped knows that it is gone."""
+BUSY_S = 60
+LASTS = (4, 17, 25, 40)
 """Seconds for which something is stopped or out of reach."""
 
 
@@ -83,6 +89,7 @@ class Router:
     def __init__(self, world: "Shared") -> None:
         self.world, self.owner = world, Owner()
         self.dead = self.cut = False
+        self.at_verb: dict[str, Callable[[], None]] = {}
         self.crashed = asyncio.Event()
         self.in_hand: dict[str, Job] = {}
         self.troubled_until = 0.0
@@ -173,11 +180,26 @@ class Router:
 
     async def stand_still(self, seconds: float) -> None:
         """Not a step is done, however long others wait for one."""
-        self.owner.stopped = True
+        await self._at_a_verb(lambda: setattr(self.owner, "stopped", True))
         await asyncio.sleep(seconds)
         self.troubled_until = self.world.clock.monotonic()
         if not self.dead:
             self.world.loop.go_on(self.owner)
+
+    async def lose_the_store(self, seconds: float) -> None:
+        """It is cut off from the store, which others reach."""
+        await self._at_a_verb(lambda: setattr(self, "cut", True))
+        await asyncio.sleep(seconds)
+        self.cut, self.troubled_until = False, self.world.clock.monotonic()
+
+    async def _at_a_verb(self, begins: Callable[[], None]) -> None:
+        """It begins when the store has done a verb, and before the answer is heard."""
+        verb, begun = self.world.rng.choice(VERBS), asyncio.Event()
+        self.at_verb[verb] = lambda: (begins(), begun.set())[0]
+        with suppress(TimeoutError):
+            await asyncio.wait_for(begun.wait(), 20)
+        self.at_verb.pop(verb, None)
+        begins()
 
 
 class SharedWatch(Watch):
@@ -237,7 +259,8 @@ class Shared(Whole):
         return await getattr(self.twins.model, name)(*args, **named)
 
     def notes(self, router: Router, name: str, args: Any, answer: Any) -> None:
-        """Who was declared gone, and whether that may be."""
+        """Who was declared gone, and whether that may be; what shall happen at this verb does."""
+        router.at_verb.pop(name.removesuffix("_all"), int)()
         if name == "join":
             self.joined[answer] = router
         elif name == "beat" and answer is None:
@@ -256,7 +279,7 @@ class Shared(Whole):
         """Trouble upon trouble, also at once; then none any more."""
         rng = self.rng
         self.routers = [Router(self) for _ in range(rng.choice((2, 3)))]
-        for _ in range(rng.choice((1, 3, 6))):
+        for _ in range(rng.choice((2, 4, 6))):
             await asyncio.sleep(rng.expovariate(0.1))
             trouble = rng.choice((self._kill, self._kill, self._stop, self._stop, self._cut))
             if rng.random() < 0.15:
@@ -265,6 +288,7 @@ class Shared(Whole):
         while not await self.is_calm():
             await asyncio.sleep(5)
             assert self.clock.monotonic() < LONGEST_S, f"I17: never ends: {self.unended()}"
+        await asyncio.sleep(SETTLED_S)
 
     async def _kill(self, seconds: float) -> None:
         """A router is killed, and the next one starts in its place."""
@@ -281,10 +305,7 @@ class Shared(Whole):
         await self.rng.choice(self.routers).stand_still(seconds)
 
     async def _cut(self, seconds: float) -> None:
-        router = self.rng.choice(self.routers)
-        router.cut = True
-        await asyncio.sleep(seconds)
-        router.cut, router.troubled_until = False, self.clock.monotonic()
+        await self.rng.choice(self.routers).lose_the_store(seconds)
 
     async def _away(self, seconds: float) -> None:
         """The store is away, for everybody: nobody is suspected for that."""
@@ -307,6 +328,10 @@ class Shared(Whole):
         return not troubled and self.outside_done() and not self.unended()
 
     # -- senders ---------------------------------------------------------------------------------
+
+    async def sender(self, number: int) -> None:
+        await asyncio.sleep(self.rng.uniform(0, BUSY_S))
+        await super().sender(number)
 
     async def send(self, endpoint: str, name: str, body: bytes) -> bool:
         """Send it to any router; whether it was acknowledged within a sender's patience."""
@@ -338,7 +363,7 @@ async def _lived(rng: random.Random) -> Shared:
     world = Shared(rng)
     world.main = asyncio.current_task()
     world.outside = {world.main}
-    senders = [asyncio.create_task(world.sender(n)) for n in range(SENDERS)]
+    senders = [asyncio.create_task(world.sender(n)) for n in range(DELIVERIES)]
     world.outside |= set(senders)
     try:
         await world.live()
@@ -368,8 +393,11 @@ def _of_several(world: Shared) -> Iterator[str]:
         ends = [a for a in world.history.attempts.get(job.id, ()) if a.outcome == "succeeded"]
         if len(ends) > 1 + world.history.revived[job.id]:
             yield f"I20: {job.id} completed {len(ends)} times"
-    if len(model._deliveries) != len(world.acked) or len(world.acked) != SENDERS:
+    if len(model._deliveries) != len(world.acked) or len(world.acked) != DELIVERIES:
         yield f"I30: {len(world.acked)} were acknowledged, {len(model._deliveries)} are kept"
+    for router in world.routers:
+        if not model.lives(router.boot):
+            yield f"nodes: {router.boot} is gone and does not know it"
     left = [job.id for job in world.history.jobs.values() if job.lease is not None]
     if left or any(job.state not in ENDED for job in world.history.jobs.values()):
         yield f"I17: {left} are leased at the end of all things"
