@@ -3,9 +3,10 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
-`rendering.py` and `for_all_nodes.py` list them.
+`rendering.py`, `for_all_nodes.py` and `addresses.py` list them.
 """
 
+from tests.defects.addresses import ADDRESSES
 from tests.defects.borders import BORDERS
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
@@ -26,4 +27,5 @@ ALL = (
     *IN_HAND,
     *RENDERING,
     *FOR_ALL_NODES,
+    *ADDRESSES,
 )
