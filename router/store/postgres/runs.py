@@ -30,16 +30,20 @@ KEY_MAX = 255
 LOOKED_AT = 16
 """Runs that wait of which one question tells: there may be a million."""
 
-_LOCK_GROUPS_OF = (
-    "SELECT key FROM groups WHERE key IN (SELECT r.key FROM runs r WHERE r.id = ANY ($1)) "
-    "ORDER BY key FOR UPDATE"
-)
 _LOCK_GROUPS = "SELECT key FROM groups WHERE key = ANY ($1) ORDER BY key FOR UPDATE"
 _LOCK_AND_NUMBER = (
     "INSERT INTO groups (key, next) SELECT * FROM unnest($1::bytea[], $2::bigint[]) ORDER BY 1 "
     "ON CONFLICT (key) DO UPDATE SET next = groups.next + excluded.next RETURNING key, next"
 )
-_LOCK_RUNS = "SELECT id FROM runs WHERE id = ANY ($1) ORDER BY id FOR UPDATE"
+_LOCK_RUNS = """
+    WITH g AS MATERIALIZED (
+        SELECT key FROM groups WHERE key IN (SELECT r.key FROM runs r WHERE r.id = ANY ($1))
+        ORDER BY key FOR UPDATE
+    )
+    SELECT key FROM runs WHERE id = ANY ($1) AND (SELECT count(*) FROM g) >= 0
+    ORDER BY id FOR UPDATE
+"""
+"""The groups first: the count is what the scan of the runs begins with."""
 _LOAD = """
     WITH open AS MATERIALIZED (
         SELECT q.job, q.state, q.due_at, q.waits, q.attempt
@@ -162,7 +166,8 @@ class PostgresRuns:
 
     def __init__(self, tx: Tx, now: int) -> None:
         self._tx, self._now = tx, now
-        self._locked: set[str] = set()  # runs not yet read
+        self._soon: set[str] = set()  # runs to be read with the next one
+        self._keys: set[bytes] = set()  # groups to be looked at with the next one
         self._runs: dict[str, GroupedRun] = {}
         self._standings: dict[bytes, _Standings] = {}
         self._numbers: dict[bytes, int] = {}  # of each key, that of the next new run
@@ -183,11 +188,10 @@ class PostgresRuns:
             given = (list(added), list(added.values()))
             for key, following in await self._tx.all(_LOCK_AND_NUMBER, *given):
                 self._numbers[key] = following - added[key]
-        elif asked:
-            await self._tx.run(_LOCK_GROUPS_OF, asked)
+        self._keys |= added.keys()
         if asked:
-            await self._tx.run(_LOCK_RUNS, asked)
-        self._locked |= set(asked)
+            self._keys |= {key for (key,) in await self._tx.all(_LOCK_RUNS, asked)} - {None}
+        self._soon |= set(asked)
 
     # -- as RunChanges asks ----------------------------------------------------------------------
 
@@ -209,18 +213,19 @@ class PostgresRuns:
 
     async def load(self, run: str) -> Run | None:
         if run not in self._runs:
-            await self._load({run, *self._locked})
-            self._locked.clear()
+            await self._load({run, *self._soon} - self._runs.keys())
+            self._soon.clear()
         return self._runs.get(run)
 
     async def write(self, changed: Sequence[tuple[str, Member]]) -> None:
         self._changed.update(changed)
 
     async def set_turn(self, run: Run, turn: int | None) -> None:
-        own = self._turned[run.id] = self._runs[run.id]
-        if own.key in self._standings:
-            self._standings[own.key].move(own, turn)
+        own = self._runs[run.id]
+        if own.key is not None:
+            (await self._standing(own.key)).move(own, turn)
         own.turn = turn
+        self._turned[own.id] = own
 
     async def held(self, key: str | bytes) -> int:
         return (await self._standing(key)).held
@@ -228,6 +233,7 @@ class PostgresRuns:
     async def next(self, key: str | bytes) -> str | None:
         standings = await self._standing(key)
         if TURN_WAITS in standings.more and not standings.first[TURN_WAITS]:
+            await self.flush()
             standings = await self._look([_group_key(key)])
         if not standings.first[TURN_WAITS]:
             return None
@@ -295,14 +301,13 @@ class PostgresRuns:
     # -- reading and writing ---------------------------------------------------------------------
 
     async def _standing(self, key: str | bytes) -> _Standings:
+        """Read before any turn of it is changed."""
         raw = _group_key(key)
-        return self._standings.get(raw) or await self._look(
-            [raw, *(self._numbers.keys() - self._standings.keys())]
-        )
+        return self._standings.get(raw) or await self._look([raw, *(self._keys - {raw})])
 
     async def _look(self, keys: Sequence[bytes]) -> _Standings:
         """The standings of the first of these keys; those of the others are wanted soon."""
-        await self.flush()
+        self._keys -= set(keys)
         found = await self._tx.all(_LOOK, keys)
         for (key, held), rows in groupby(found, lambda row: (row[0], row[1])):
             first: dict[int, list[_Place]] = {TURN_WAITS: [], TURN_HAS: [], TURN_HALTED: []}
@@ -310,10 +315,10 @@ class PostgresRuns:
                 if n is not None:
                     first[turn].append((n, f"job_{id_}", at_once))
             self._standings[key] = _Standings(held, first)
+            self._soon |= {run for _, run, _ in first[TURN_WAITS][:1]} - self._runs.keys()
         return self._standings[keys[0]]
 
     async def _load(self, runs: Collection[str]) -> None:
-        await self.flush()
         for _, rows in groupby(await self._tx.all(_LOAD, sorted(runs)), lambda row: row[0]):
             found = list(rows)
             id_, delivery, *standing = found[0][:8]

@@ -1,6 +1,9 @@
 """Runs in PostgreSQL: what is locked, read and written, and what it costs in statements."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,7 @@ from tests.clocks import START_MS
 from tests.store_values import GENERATION, Maker
 from tests.unit.store.postgres.ledger import add_delivery
 from tests.unit.store.postgres.looking import rows
-from tests.unit.store.postgres.running import add_runs, add_within, end, states
+from tests.unit.store.postgres.running import add_runs, add_within, end, end_within, states
 
 FREED = (("erp", START_MS),)
 
@@ -72,6 +75,19 @@ async def test_who_is_behind_those_that_were_looked_at_comes_after_them(
         await end(db, [job], job)
 
 
+@contextmanager
+def counting(tx: Tx) -> Iterator[list[str]]:
+    """The statements of a transaction within the block."""
+    said: list[str] = []
+
+    def note(record: Any) -> None:
+        said.append(record.query)
+
+    tx.connection.add_query_logger(note)
+    yield said
+    tx.connection.remove_query_logger(note)
+
+
 @pytest.mark.parametrize("on_busy", ["queue", "latest", "drop"])
 async def test_many_runs_of_a_group_take_no_more_statements_than_a_few(
     db: Database, make: Maker, on_busy: str
@@ -79,25 +95,48 @@ async def test_many_runs_of_a_group_take_no_more_statements_than_a_few(
     """Those that come together: everybody else of the group waits meanwhile."""
 
     async def taken(count: int) -> int:
-        said: list[str] = []
         jobs = [
             make.job(run="r", turn=turn(on_busy, key=f"{on_busy}{count}")) for _ in range(count)
         ]
 
-        async def add(tx: Tx) -> None:
+        async def add(tx: Tx) -> int:
             delivery = make.delivery().id
             await add_delivery(tx, delivery)
             number = await tx.generation(GENERATION)
-            log = lambda record: said.append(record.query)  # noqa: E731 - taken out again below
-            tx.connection.add_query_logger(log)
-            await add_within(tx, delivery, number, [[job] for job in jobs])
-            tx.connection.remove_query_logger(log)
+            with counting(tx) as said:
+                await add_within(tx, delivery, number, [[job] for job in jobs])
+            return len(said)
 
-        await db.transact(add)
-        return len(said)
+        return await db.transact(add)
 
     await taken(2)  # asyncpg asks about types once a connection
     assert await taken(50) == await taken(5) <= 5
+
+
+async def test_runs_of_many_groups_that_end_together_take_no_more_statements_than_a_few(
+    db: Database, make: Maker
+) -> None:
+    async def taken(count: int) -> int:
+        turns = [turn(key=f"{n} of {count}") for n in range(count)]
+        ending, following = ([make.job(run="r", turn=one) for one in turns] for _ in "ab")
+        await add_runs(db, make, *[[job] for job in (*ending, *following)])
+
+        async def settle(tx: Tx) -> int:
+            ids = [job.id for job in ending]
+            with counting(tx) as said:
+                async with runs.changing(tx, START_MS, runs=ids) as changes:
+                    for job in ending:
+                        await end_within(tx, job)
+                    for id_ in ids:
+                        await changes.follow(id_)
+            return len(said) - 2 * count
+
+        needed = await db.transact(settle)
+        assert await states(db, *following) == ["available"] * count
+        return needed
+
+    await taken(2)
+    assert await taken(20) == await taken(3) <= 5
 
 
 @pytest.mark.parametrize("key", ["\x00\ue000", "k" * 300, "\U0001f512" * 64])
