@@ -12,6 +12,7 @@ from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.connection import Connection, Lane, Work
+from router.store.values import Died, untold
 
 T = TypeVar("T")
 
@@ -68,6 +69,8 @@ class Database:
         self.numbers: dict[str, int] = {}  # generations by id that have been named today
         self._today = 0
         self.ids: dict[int, str] = {}  # generations by number
+        self.aside: list[str] = []  # jobs found unreadable since the last lease
+        self.died: Died = untold  # what `recover` was given last
         self.running: dict[str, str] = {}  # jobs by themselves that run here, and their deliveries
         self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
 

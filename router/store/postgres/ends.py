@@ -33,6 +33,7 @@ _GIVEN = {
 _LEASED = "queue.job = v.job AND queue.lease = v.lease"
 _OF_V = "jobs.delivery = {0}.delivery AND jobs.id = {0}.job"
 _BETWEEN = f"jobs.delivery BETWEEN ${len(_GIVEN) + 1}::uuid AND ${len(_GIVEN) + 2}::uuid"
+_DIED = f"${len(_GIVEN) + 3}::integer"
 _ATTEMPT = "job, number, kept, lease, started_at, ended_at, outcome, reason, result, generation"
 _END = "job, number, kept, lease, started_at, ended_at, outcome, why, result, generation"
 
@@ -41,7 +42,7 @@ _AGAIN = f"""
     , again AS (
         UPDATE queue SET state = v.state, due_at = coalesce(v.due_at, queue.due_at), lease = NULL,
             charged = queue.charged + v.charged,
-            deaths = CASE v.charged WHEN 0 THEN queue.deaths ELSE 0 END
+            deaths = CASE v.charged WHEN 0 THEN queue.deaths + {_DIED} ELSE 0 END
         FROM v WHERE {_LEASED} AND v.state < {DEAD}
         RETURNING v.*
     ), back AS (
@@ -63,7 +64,7 @@ def _statement(again: str) -> str:
     ), over AS (
         UPDATE jobs SET state = e.state, due_at = coalesce(e.due_at, e.was_due),
             attempt = e.attempt, charged = e.spent + e.charged,
-            deaths = CASE e.charged WHEN 0 THEN e.deaths ELSE 0 END,
+            deaths = CASE e.charged WHEN 0 THEN e.deaths + {_DIED} ELSE 0 END,
             started_at = e.began, ended_at = e.ended_at, reason = e.reason
         FROM ended e WHERE {_OF_V.format("e")} AND {_BETWEEN}
         RETURNING e.*, jobs.kept AS kept
@@ -82,20 +83,27 @@ _WRITTEN = f"""
 """
 
 
-async def write(tx: Tx, ends: Sequence[End]) -> Set[str]:
-    """Write these ends, as far as their leases still hold; the jobs whose lease did."""
+async def write(
+    tx: Tx, ends: Sequence[End], numbers: Mapping[str, int], *, died: int = 0
+) -> Set[str]:
+    """
+    Write these ends, as far as their leases still hold; the jobs whose lease did. `numbers` are
+    those of the generations; `died` is 1 if these attempts ended with their process.
+    """
     if not ends:
         return frozenset()
-    rows = [(delivery, *_row(end, tx.db.numbers)) for delivery, end in sorted(ends, key=_job)]
+    rows = [
+        (delivery, *_fence(end), *_rest(end, numbers)) for delivery, end in sorted(ends, key=_job)
+    ]
     columns = list(zip(*rows, strict=True))
     sql = _ENDS if all(end.state in ENDED for _, end in ends) else _ENDS_AND_RETRIES
     deliveries = columns[0]
-    return await _jobs(tx, sql, *columns, min(deliveries), max(deliveries))
+    return await _jobs(tx, sql, *columns, min(deliveries), max(deliveries), died)
 
 
 async def written(tx: Tx, ends: Sequence[Settlement]) -> Set[str]:
     """The jobs of those among these whose end is there already, by this lease."""
-    rows = [_row(end, tx.db.numbers)[:5] for end in ends]
+    rows = [_fence(end) for end in ends]
     return await _jobs(tx, _WRITTEN, *zip(*rows, strict=True)) if rows else frozenset()
 
 
@@ -108,14 +116,15 @@ def _job(end: End) -> str:
     return end[1].job
 
 
-def _row(settlement: Settlement, numbers: Mapping[str, int]) -> Sequence[Any]:
+def _fence(settlement: Settlement) -> Sequence[Any]:
+    """What tells an attempt and its end from all others."""
+    attempt, outcome = settlement.attempt, OUTCOME[settlement.attempt.outcome]
+    return settlement.job, settlement.lease, attempt.number, outcome, escape(attempt.reason)
+
+
+def _rest(settlement: Settlement, numbers: Mapping[str, int]) -> Sequence[Any]:
     attempt = settlement.attempt
     return (
-        settlement.job,
-        settlement.lease,
-        attempt.number,
-        OUTCOME[attempt.outcome],
-        escape(attempt.reason),
         STATE[settlement.state],
         settlement.due_at,
         escape(settlement.reason),

@@ -7,6 +7,7 @@ from typing import Any
 from router.model.delivery import Delivery
 from router.model.job import Work
 from router.store.common.states import RUNNING
+from router.store.postgres import corrupt
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.rows import to_delivery, to_job
 from router.store.values import LeaseBatch
@@ -100,8 +101,8 @@ async def lease(
     fresh: Mapping[str, Sequence[str]] = {},
 ) -> LeaseBatch:
     """
-    Take due jobs of each target and record their attempts. They stay leased, and are found by
-    their lease, if the answer is lost.
+    Take due jobs of each target and record their attempts; those that cannot be read are dead.
+    They stay leased, and are found by their lease, if the answer is lost.
     """
     if not slots:
         return LeaseBatch((), {})
@@ -118,12 +119,28 @@ async def lease(
         [row for row in rows if row[_JOB_ID] is not None],
         key=lambda row: (row[_DUE_AT], row[_JOB_ID]),
     )
-    deliveries: dict[str, Delivery] = {}
-    jobs = tuple([_work(row, generations, deliveries) for row in taken])
-    alone = [work.job for work, row in zip(jobs, taken, strict=True) if row[_RUN] is None]
-    db.running.update([(job.id, job.delivery) for job in alone])
+    works, unreadable = _works(taken, generations)
+    if unreadable:
+        await db.transact(lambda tx: corrupt.bury(tx, unreadable, now), db.dispatch)
+    db.running.update([(one.job.id, one.job.delivery) for one, run in works if run is None])
     next_due = _next_dues(dict(zip(slots, rows[0][-1], strict=True)), slots, taken, now)
-    return LeaseBatch(jobs, next_due)
+    aside, db.aside = db.aside, []
+    return LeaseBatch(tuple([work for work, _ in works]), next_due, tuple(aside))
+
+
+def _works(
+    rows: Sequence[Any], generations: Mapping[int, str]
+) -> tuple[list[tuple[Work, str | None]], list[str]]:
+    """The jobs that can be read, each with its run, and the ids of those that cannot."""
+    works: list[tuple[Work, str | None]] = []
+    unreadable: list[str] = []
+    deliveries: dict[str, Delivery] = {}
+    for row in rows:
+        try:
+            works.append((_work(row, generations, deliveries), row[_RUN]))
+        except corrupt.UNREADABLE:
+            unreadable.append(f"job_{row[_JOB_ID]}")
+    return works, unreadable
 
 
 def _work(row: Any, generations: Mapping[int, str], deliveries: dict[str, Delivery]) -> Work:

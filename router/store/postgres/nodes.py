@@ -1,8 +1,147 @@
 """Routers that share the store: who lives, who is gone, who does what one does for all."""
 
-from router.store.postgres.database import Tx
+from typing import Any
+
+from router.store.postgres.connection import Connection
+from router.store.postgres.database import Database, Tx
+from router.store.values import Beats, NodeCard, NodeSeen
+
+LOCK_CLASS = 0x5748
+"""Each node's session holds the advisory lock (this, its number) as long as it is connected."""
+GONE_SHOWN = "1 hour"
+"""Nodes that are gone, and have not beaten for so long, are shown no more."""
+GONE_KEPT = "7 days"
+"""After that their rows go: who holds a lease and is not there has never joined."""
+
+_MS = "floor(extract(epoch FROM {}) * 1000)::bigint"
+_SEEN = (
+    "n.n::text, n.name, n.admin, n.version, n.generation, n.beat, "
+    f"{_MS.format('n.seen_at')}, NOT EXISTS (SELECT FROM connected c WHERE c.node = n.n), n.gone"
+)
+"""A row of `_seen`."""
+_CONNECTED = f"""
+    connected AS MATERIALIZED (
+        SELECT objid::bigint AS node FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = {LOCK_CLASS} AND objsubid = 2 AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    )
+"""
+
+_FORGET = f"DELETE FROM nodes WHERE gone AND seen_at < clock_timestamp() - interval '{GONE_KEPT}'"
+_JOIN = "INSERT INTO nodes (name, admin, version, generation) VALUES ($1, $2, $3, $4) RETURNING n"
+_BEAT = f"""
+    WITH beaten AS (
+        UPDATE nodes SET beat = beat + 1, seen_at = clock_timestamp(),
+            name = $2, admin = $3, version = $4, generation = $5
+        WHERE n = $1 AND NOT gone RETURNING {_MS.format("seen_at")} AS now
+    ), {_CONNECTED}
+    SELECT beaten.now, {_SEEN} FROM beaten LEFT JOIN nodes n ON n.n <> $1 AND NOT n.gone
+    ORDER BY n.n
+"""
+_DECLARE_GONE = """
+    WITH marked AS (
+        UPDATE nodes SET gone = true WHERE n = $1 AND NOT gone AND beat <= $2 RETURNING n
+    )
+    SELECT EXISTS (SELECT FROM marked)
+        OR NOT EXISTS (SELECT FROM nodes WHERE n = $1 AND NOT gone)
+"""
+_CLAIM = """
+    INSERT INTO claims AS c (name, node, until)
+    SELECT $1, n, clock_timestamp() + $3 * interval '1 millisecond'
+    FROM nodes WHERE n = $2 AND NOT gone
+    ON CONFLICT (name) DO UPDATE SET node = excluded.node, until = excluded.until
+    WHERE c.node = excluded.node OR c.until <= clock_timestamp()
+        OR NOT EXISTS (SELECT FROM nodes WHERE n = c.node AND NOT gone)
+    RETURNING true
+"""
+_LISTED = f"""
+    WITH {_CONNECTED} SELECT {_SEEN} FROM nodes n
+    WHERE NOT n.gone OR n.seen_at > clock_timestamp() - interval '{GONE_SHOWN}' ORDER BY n.n
+"""
+
+# One step of the index for each holder, however many jobs each of them holds.
+_HOLDER = "SELECT split_part(lease, '/', 1) FROM queue WHERE lease IS NOT NULL"
+_LOST = f"""
+    WITH RECURSIVE holders (node) AS (
+        ({_HOLDER} ORDER BY 1 LIMIT 1) UNION ALL SELECT (
+            {_HOLDER} AND split_part(lease, '/', 1) > holders.node ORDER BY 1 LIMIT 1
+        ) FROM holders WHERE holders.node IS NOT NULL
+    )
+    SELECT node FROM holders WHERE node IS NOT NULL AND node <> $1
+        AND node NOT IN (SELECT n::text FROM nodes WHERE NOT gone)
+"""
+
+
+class Nodes:
+    """
+    The verbs of `NodeStore` for this process: its beats go over one connection, whose lock tells
+    the others that it is there.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._locked: tuple[Connection, int] | None = None
+
+    async def join(self, card: NodeCard) -> str:
+        """A number that no node has or had; it lives from now on."""
+
+        async def joined(connection: Connection) -> int:
+            async with connection.transaction():
+                # A number that a crash of the server undoes would be given twice.
+                await connection.execute("SET LOCAL synchronous_commit = on")
+                await connection.execute(_FORGET)
+                return int(await connection.fetchval(_JOIN, *_card(card)))
+
+        number = await self._db.node.run(joined)
+        await self._db.node.run(lambda connection: self._lock(connection, number))
+        return str(number)
+
+    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+        """Say that this node lives; who else does. None: it is gone."""
+
+        async def beaten(connection: Connection) -> Any:
+            await self._lock(connection, int(node))
+            return await connection.fetch(_BEAT, int(node), *_card(card))
+
+        rows = await self._db.node.run(beaten)
+        if not rows:
+            return None
+        others = tuple([_seen(row[1:]) for row in rows if row[1] is not None])
+        return Beats(rows[0][0], others)
+
+    async def declare_gone(self, node: str, beats: int) -> bool:
+        """Mark a node as gone unless it has beaten since; whether it is gone now."""
+        return bool(await self._db.state(1, lambda tx: tx.one(_DECLARE_GONE, int(node), beats)))
+
+    async def claim(self, name: str, node: str, ttl_ms: int) -> bool:
+        """Whether the node has this claim from now on."""
+        return bool(await self._db.state(1, lambda tx: tx.one(_CLAIM, name, int(node), ttl_ms)))
+
+    async def _lock(self, connection: Connection, number: int) -> None:
+        """Its lock is held by this connection; one that was lost may keep it for a moment."""
+        if self._locked == (connection, number):
+            return
+        await connection.execute("SELECT pg_advisory_unlock_all()")
+        sql = "SELECT pg_try_advisory_lock($1, $2)"
+        if await connection.fetchval(sql, LOCK_CLASS, number):
+            self._locked = connection, number
+
+
+async def listed(tx: Tx) -> tuple[NodeSeen, ...]:
+    """Nodes that have joined, the latest last."""
+    return tuple([_seen(row) for row in await tx.all(_LISTED)])
 
 
 async def lost(tx: Tx, node: str) -> frozenset[str]:
-    """…"""
-    raise NotImplementedError
+    """Nodes that hold leases and run no more, but never `node`."""
+    return frozenset([holder for (holder,) in await tx.all(_LOST, node)])
+
+
+def _card(card: NodeCard) -> tuple[str | None, ...]:
+    return card.name, card.admin, card.version, card.generation
+
+
+def _seen(row: Any) -> NodeSeen:
+    number, name, admin, version, generation, beats, seen_at, closed, gone = row
+    card = NodeCard(name, admin, version, generation)
+    return NodeSeen(number, card, beats, seen_at, closed, gone)

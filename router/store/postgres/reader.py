@@ -87,6 +87,7 @@ class PostgresReader:
     rule_counts = _quick(reading.rule_counts)
     lost_leases = _quick(reading.under)
     lost_nodes = _quick(nodes.lost)
+    nodes = _quick(nodes.listed)
     size = _quick(reading.held_bytes)
 
     async def offset(self) -> int:

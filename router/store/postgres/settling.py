@@ -1,6 +1,6 @@
 """Settling attempts: only the holder of the current lease changes anything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from router.errors import RouterError, StoreUnavailable
 from router.model.job import Settlement
@@ -77,23 +77,30 @@ class _Answers:
         group = [ending for ending in group if ending[0].job not in self._known]
         db = self._db
         await db.number({end.attempt.generation for end, _ in group})
-        of = db.running
+        of, numbers = db.running, db.numbers
         alone = [(of[end.job], end) for end, own in group if own is None and end.job in of]
         if alone:
-            held = await db.state(len(alone), lambda tx: ends.write(tx, alone), db.dispatch)
+            held = await db.state(
+                len(alone), lambda tx: ends.write(tx, alone, numbers), db.dispatch
+            )
             self._known |= dict.fromkeys(held, HELD)
         if left := [ending for ending in group if ending[0].job not in self._known]:
             now = self._now
-            self._known |= await db.transact(lambda tx: _settle(tx, left, now), db.dispatch)
+            self._known |= await db.transact(
+                lambda tx: _settle(tx, left, numbers, now), db.dispatch
+            )
 
 
-async def _settle(tx: Tx, group: Sequence[Ending], now: int) -> dict[str, Settled]:
+async def _settle(
+    tx: Tx, group: Sequence[Ending], numbers: Mapping[str, int], now: int
+) -> dict[str, Settled]:
     """Any of them, with what follows for the runs of these jobs, and the router's own events."""
     of = await _holding(tx, [end for end, _ in group])
     linked = sorted({run for _, run in of.values() if run is not None})
     answers: dict[str, Settled] = {}
     async with runs.changing(tx, now, runs=linked) as changes:
-        held = await ends.write(tx, [(of[end.job][0], end) for end, _ in group if end.job in of])
+        mine = [(of[end.job][0], end) for end, _ in group if end.job in of]
+        held = await ends.write(tx, mine, numbers)
         for job in sorted(held):
             answers[job] = HELD
             if (run := of[job][1]) is not None:

@@ -31,6 +31,7 @@ from router.store.postgres import (
 )
 from router.store.postgres.database import Database, OnCommit, Tx, uncounted
 from router.store.postgres.merging import Merged
+from router.store.postgres.nodes import Nodes
 from router.store.postgres.reader import PostgresReader
 from router.store.values import (
     Acceptance,
@@ -68,11 +69,15 @@ class PostgresStore:
     """One router's side of the ledger that all of them share."""
 
     remark = None
+    shared = True
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self.reads = PostgresReader(db, self._write_copies)
         self._accepts = Merged(self._accept_all, db.writers, accepting.load, accepting.keys)
+        nodes = Nodes(db)
+        self.join, self.beat = nodes.join, nodes.beat
+        self.declare_gone, self.claim = nodes.declare_gone, nodes.claim
         self._ends = Merged(partial(settling.settle_all, db))
         self._copies = copies.Copies()
         self._pruner = pruning.Pruner(db)

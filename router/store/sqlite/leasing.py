@@ -8,8 +8,14 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import Attempt, Job, Work
+from router.model.job import Job, Work
 from router.store.common.columns import to_delivery, to_job
+from router.store.common.interruptions import (
+    ENDED_BEFORE,
+    ENDED_WITH_US,
+    death_of,
+    interrupted,
+)
 from router.store.common.states import AVAILABLE, DEAD, OUTCOME, RUNNING
 from router.store.sqlite import accepting, damage, reading, runs
 from router.store.sqlite.begin_marks import BeginMark
@@ -20,9 +26,6 @@ from router.store.values import APART_MS, MAX_DEATHS, Died, LeaseBatch, Recovere
 
 LEASED_BYTES = 32 * 1024 * 1024
 """Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
-
-ENDED_WITH_US = "the router ended"
-ENDED_BEFORE = "the router ended before it began"
 
 _BATCH = 16
 _decode = msgspec.json.Decoder(list[list[Any]])
@@ -301,7 +304,7 @@ def _reclaim(
         "'{}', generation FROM jobs WHERE n IN (SELECT value FROM json_each(?5))",
         (ended, OUTCOME["interrupted"], ENDED_BEFORE, ENDED_WITH_US, numbers),
     )
-    dead = {row[0]: reason for row in found if (reason := _verdict(row, dead_on_interrupt))}
+    dead = {row[0]: reason for row in found if (reason := _death_of(row, dead_on_interrupt))}
     book.db.execute(
         f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, "
         f"deaths = deaths + (started_at IS NOT NULL) WHERE n {LISTED}",
@@ -321,22 +324,11 @@ def _reclaim(
     for run in sorted({row[4] for row in found if row[4] is not None}):
         runs.at_once(changes.follow(run))
     jobs = jobs_where(book.db, f"j.n {LISTED} ORDER BY j.id", [listed(dead)], JOB_COLUMNS)
-    ends = [(job, _interrupted(job, ended)) for job in jobs]
+    ends = [(job, interrupted(job, ended)) for job in jobs]
     accepting.accept_of_dead(book, ends, now)
     return Recovered(len(found) - len(dead), len(dead))
 
 
-def _interrupted(job: Job, now: int) -> Attempt:
-    """The attempt that ended with its process, as `recover` records it."""
-    started = now if job.started_at is None else job.started_at
-    return Attempt(
-        job.id, job.attempt, started, now, "interrupted", ENDED_WITH_US, {}, job.generation
-    )
-
-
-def _verdict(row: Sequence[Any], dead_on_interrupt: frozenset[tuple[str, str]]) -> str | None:
-    """Why a job is dead now, if it is; one that had not begun has done nothing."""
+def _death_of(row: Sequence[Any], dead_on_interrupt: frozenset[tuple[str, str]]) -> str | None:
     _, rule, action, deaths, _, begun = row
-    if begun and (rule, action) in dead_on_interrupt:
-        return "interrupted"
-    return "crash_loop" if deaths + begun >= MAX_DEATHS else None
+    return death_of(rule, action, deaths, begun=begun, dead_on_interrupt=dead_on_interrupt)

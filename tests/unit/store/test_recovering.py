@@ -3,8 +3,8 @@
 import pytest
 
 from router.model.job import Predecessor
+from router.store.common.interruptions import ENDED_BEFORE, ENDED_WITH_US
 from router.store.common.states import OUTCOME, STATE
-from router.store.sqlite.leasing import ENDED_BEFORE, ENDED_WITH_US
 from router.store.values import APART_MS, Recovered
 from tests.clocks import START_MS
 from tests.store_values import FAR

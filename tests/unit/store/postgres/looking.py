@@ -1,4 +1,4 @@
-"""What stands in the tables, by their rows alone."""
+"""What stands in the tables, by their rows alone; and how to change it."""
 
 from typing import Any
 
@@ -11,6 +11,10 @@ from router.store.postgres.rows import to_delivery, to_job
 
 async def rows(db: Database, sql: str) -> Any:
     return await db.ask_once(lambda tx: tx.all(sql))
+
+
+async def run(db: Database, sql: str) -> None:
+    await db.transact(lambda tx: tx.run(sql))
 
 
 async def deliveries(db: Database) -> dict[str, Delivery]:

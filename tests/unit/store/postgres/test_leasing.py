@@ -18,18 +18,7 @@ from router.store.values import ALREADY, HELD, LOST, LeaseBatch
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.cutting import Cutter, cutting
-from tests.unit.store.postgres.looking import jobs, rows
-
-
-@pytest.fixture
-async def store(db: Database) -> AsyncIterator[PostgresStore]:
-    store = PostgresStore(db)
-    yield store
-    await store.close()
-
-
-async def run(db: Database, sql: str) -> None:
-    await db.transact(lambda tx: tx.run(sql))
+from tests.unit.store.postgres.looking import jobs, rows, run
 
 
 def ids(batch: LeaseBatch) -> list[str]:
