@@ -16,7 +16,7 @@ from tests.clocks import START_MS, JumpingClock
 from tests.postgres.proxy import Relay, Side
 from tests.postgres.server import Server
 from tests.store_values import Maker
-from tests.unit.store.postgres.looking import counted
+from tests.unit.store.postgres.looking import counted, waiting
 
 SIDES: tuple[Side, ...] = ("request", "connection", "answer")
 BODY = b"lost here"
@@ -41,16 +41,6 @@ async def blocker(postgres: str) -> AsyncIterator[asyncpg.Connection]:
     connection = await asyncpg.connect(postgres)
     yield connection
     await connection.close()
-
-
-async def waiting(connection: asyncpg.Connection, count: int) -> None:
-    """Until so many wait for a lock."""
-    sql = (
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-        "AND datname = current_database()"
-    )
-    while await connection.fetchval(sql) < count:
-        await connection.execute("SELECT pg_stat_clear_snapshot()")
 
 
 def one_of_each(make: Maker) -> tuple[Acceptance, Acceptance, Acceptance]:
@@ -96,7 +86,7 @@ async def test_a_statement_that_goes_on_without_us_is_waited_for(
     async with blocker.transaction():
         await blocker.execute("LOCK TABLE queue IN SHARE MODE")
         first = asyncio.create_task(accept_all(relayed, [one], START_MS))
-        await waiting(blocker, 2)
+        await waiting(db, 2, first)
     assert relay.lost.is_set()
     assert await first == [Accepted(one.delivery.id)]
     assert await counted(db) == (2, keyed, 2, 2)
@@ -111,9 +101,9 @@ async def test_a_copy_on_another_node_waits_for_what_is_not_known(
     async with blocker.transaction():
         await blocker.execute("LOCK TABLE queue IN SHARE MODE")
         first = asyncio.create_task(accept_all(relayed, [one], START_MS))
-        await waiting(blocker, 2)
+        await waiting(db, 2, first)
         other = asyncio.create_task(accept_all(db, [copy], START_MS))
-        await waiting(blocker, 3)
+        await waiting(db, 3, first, other)
     assert await first == [Accepted(one.delivery.id)]
     assert await other == [Duplicate(one.delivery.id)]
     assert await counted(db) == (2, 1, 2, 2)

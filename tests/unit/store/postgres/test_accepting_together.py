@@ -1,0 +1,142 @@
+"""Several routers accept into one database at once: keys are the fleet's, and nobody deadlocks."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+
+from router.store.postgres.accepting import accept_all, accept_within
+from router.store.postgres.address import Address
+from router.store.postgres.database import Database, Tx
+from router.store.values import Acceptance, Accepted, Duplicate
+from tests.clocks import START_MS, JumpingClock
+from tests.store_values import Maker
+from tests.unit.store.postgres.looking import counted, rows, waiting
+
+
+@pytest.fixture
+async def other(db: Database, empty_postgres: str) -> AsyncIterator[Database]:
+    """Another router's, whose clock tells when it had to try again."""
+    other = Database(Address(empty_postgres), JumpingClock(), 6)
+    yield other
+    await other.close()
+
+
+@pytest.fixture
+async def listener(db: Database, empty_postgres: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(empty_postgres)
+    yield connection
+    await connection.close()
+
+
+@asynccontextmanager
+async def held(
+    db: Database, one: Acceptance, *, commits: bool = False
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """It is stored by a transaction that ends with this context."""
+    gate = asyncio.Event()
+
+    async def hold(tx: Tx) -> None:
+        await accept_within(tx, [one], START_MS)
+        stored.set()
+        await gate.wait()
+        if not commits:
+            raise asyncpg.DataError("taken back")
+
+    stored = asyncio.Event()
+    task = asyncio.create_task(db.transact(hold))
+    try:
+        await stored.wait()
+        yield task
+    finally:
+        gate.set()
+        await asyncio.wait([task])
+        assert commits or isinstance(task.exception(), asyncpg.DataError)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("commits", [False, True])
+async def test_a_copy_waits_for_the_commit_of_the_first(
+    db: Database, other: Database, make: Maker, several: bool, commits: bool
+) -> None:
+    """And it is the first if there was none."""
+    one = make.acceptance(b"k")
+    copy = make.acceptance(b"k", *[b"j"] * several)
+    async with held(db, one, commits=commits):
+        second = asyncio.create_task(accept_all(other, [copy], START_MS))
+        await waiting(db, 1, second)
+    expected = Duplicate(one.delivery.id) if commits else Accepted(copy.delivery.id)
+    assert await second == [expected]
+    assert await counted(db) == (1, 1 + (several and not commits), 1, 1)
+
+
+@pytest.mark.parametrize("events", [0, 1, 3])
+async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
+    db: Database, other: Database, empty_postgres: str, make: Maker, events: int
+) -> None:
+    """
+    Deliveries with a key, with several, and (the very same ones twice) without. Both are under way
+    while a third holds what stands in their middle.
+    """
+
+    def one(number: int) -> Acceptance:
+        keys = [b"%d %d" % (number, event) for event in range(events)]
+        return make.acceptance(
+            events=[make.event(i, key) for i, key in enumerate(keys)], jobs=[make.job()]
+        )
+
+    another = Database(Address(empty_postgres), JumpingClock(), 6)
+    group = [one(number) for number in range(9)]
+    copies = [one(number) for number in range(9)] if events else group
+    async with held(db, group[4]):
+        both = [
+            asyncio.create_task(accept_all(other, group, START_MS)),
+            asyncio.create_task(accept_all(another, copies[::-1], START_MS)),
+        ]
+        await waiting(db, 2, *both)
+    receipts, mirrored = await asyncio.gather(*both)
+    for first, second in zip(receipts, reversed(mirrored), strict=True):
+        assert isinstance(first, Accepted | Duplicate)
+        assert isinstance(second, Accepted | Duplicate)
+        assert first.delivery == second.delivery
+        assert {type(first), type(second)} == ({Accepted, Duplicate} if events else {Accepted})
+    await another.close()
+    assert await counted(db) == (9, 9 * events, 9, 9)
+    for database in (other, another):
+        assert isinstance(database.clock, JumpingClock)
+        assert database.clock.slept == []
+
+
+async def test_who_listens_is_told_once_of_a_group_with_jobs_that_may_start(
+    db: Database, listener: asyncpg.Connection, make: Maker
+) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    await listener.add_listener("router", lambda *notice: heard.put_nowait(notice[-1]))
+    batch = [make.event(i, b"%d" % i) for i in range(2)]
+    silent = [
+        [make.acceptance(b"a", jobs=[make.job(state="running", lease="1/1")])],
+        [make.acceptance(b"b", jobs=[make.job(state="waiting")]), make.acceptance(jobs=())],
+        [make.acceptance(b"a"), make.acceptance(b"b")],
+        [make.acceptance(events=batch, jobs=[make.job(state="waiting")])],
+    ]
+    told = [
+        [make.acceptance(jobs=[make.job(target=name) for name in "ba"])],
+        [make.acceptance(events=[make.event(2, b"c", b"d")])],
+        [make.acceptance(jobs=[make.job(target="x" * 5_000)])],
+    ]
+    for group in [*silent, *told]:
+        await accept_all(db, group, START_MS)
+    assert [await heard.get() for _ in told] == ["a,b", "erp", ""]
+    assert heard.empty()
+
+
+async def test_rules_name_their_generations(db: Database, make: Maker) -> None:
+    def made(rule: str, generation: str) -> Acceptance:
+        return make.acceptance(jobs=[make.job(rule=rule, generation=generation)], generation="g1")
+
+    for group in ([made("a", "g1"), made("b", "g1")], [made("a", "g2")], [made("a", "g1")]):
+        await accept_all(db, group, START_MS)
+    sql = "SELECT r.rule, g.id FROM rule_generations r JOIN generations g ON g.n = r.generation"
+    assert sorted(map(tuple, await rows(db, sql))) == [("a", "g1"), ("a", "g2"), ("b", "g1")]
