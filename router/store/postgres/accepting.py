@@ -111,7 +111,8 @@ async def _add_days(db: Database, group: Iterable[Acceptance]) -> None:
 
 async def _accept(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
     if not all(map(is_usual, group)):
-        return await db.transact(partial(accept_within, group=group, now=now))
+        work = partial(accept_within, group=group, now=now)
+        return await db.transact(work, writes=len(group))
     receipts = await accept_at_once(db, group, now)
     left = [place for place, receipt in enumerate(receipts) if receipt is None]
     if left:

@@ -84,15 +84,19 @@ class Database:
             for lane in (self.node, self.read, self.dispatch, self.write):
                 stack.push_async_callback(lane.close)
 
-    async def transact(self, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None) -> T:
+    async def transact(
+        self, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None, writes: int = 1
+    ) -> T:
         """
-        `work` in one transaction; it is begun anew, with all it did undone, when its locks crossed
-        those of another.
+        `work`, about so many things, in one transaction; it is begun anew, with all it did undone,
+        when its locks crossed those of another.
 
         Raises:
             StoreUnavailable: whether it has committed is not known.
         """
-        return await self._committed(1, lambda c: self._transaction(c, work), lane or self.write)
+        return await self._committed(
+            writes, lambda c: self._transaction(c, work), lane or self.write
+        )
 
     async def state(
         self, writes: int, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None

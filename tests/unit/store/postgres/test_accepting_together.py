@@ -7,19 +7,20 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
+from router.model.store_address import DatabaseUrl
 from router.store.postgres.accepting import accept_all, accept_within
-from router.store.postgres.address import Address
 from router.store.postgres.database import Database, Tx
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, JumpingClock
+from tests.postgres.server import Server
 from tests.store_values import Maker
 from tests.unit.store.postgres.looking import counted, rows, waiting
 
 
 @pytest.fixture
 async def other(db: Database, empty_postgres: str) -> AsyncIterator[Database]:
-    """Another router's, whose clock tells when it had to try again."""
-    other = Database(Address(empty_postgres), JumpingClock(), 6)
+    """Another router's."""
+    other = Database(DatabaseUrl(empty_postgres), JumpingClock(), 6)
     yield other
     await other.close()
 
@@ -74,7 +75,12 @@ async def test_a_copy_waits_for_the_commit_of_the_first(
 
 @pytest.mark.parametrize("events", [0, 1, 3])
 async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
-    db: Database, other: Database, empty_postgres: str, make: Maker, events: int
+    db: Database,
+    other: Database,
+    empty_postgres: str,
+    postgres_server: Server,
+    make: Maker,
+    events: int,
 ) -> None:
     """
     Deliveries with a key, with several, and (the very same ones twice) without. Both are under way
@@ -87,7 +93,7 @@ async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
             events=[make.event(i, key) for i, key in enumerate(keys)], jobs=[make.job()]
         )
 
-    another = Database(Address(empty_postgres), JumpingClock(), 6)
+    another = Database(DatabaseUrl(empty_postgres), JumpingClock(), 6)
     group = [one(number) for number in range(9)]
     copies = [one(number) for number in range(9)] if events else group
     async with held(db, group[4]):
@@ -102,11 +108,11 @@ async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
         assert isinstance(second, Accepted | Duplicate)
         assert first.delivery == second.delivery
         assert {type(first), type(second)} == ({Accepted, Duplicate} if events else {Accepted})
-    await another.close()
     assert await counted(db) == (9, 9 * events, 9, 9)
-    for database in (other, another):
-        assert isinstance(database.clock, JumpingClock)
-        assert database.clock.slept == []
+    log = (postgres_server.folder / "log").read_text("utf-8")
+    ours = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+    assert [pid for (pid,) in await rows(db, ours) if f"[{pid}] ERROR:  deadlock" in log] == []
+    await another.close()
 
 
 async def test_who_listens_is_told_once_of_a_group_with_jobs_that_may_start(
