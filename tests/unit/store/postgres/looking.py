@@ -36,7 +36,7 @@ async def counted(db: Database) -> tuple[int, ...]:
     return tuple((await rows(db, f"SELECT {', '.join(counts)}"))[0])
 
 
-async def waiting(db: Database, count: int, *working: "asyncio.Task[Any]") -> None:
+async def waiting(db: Database, count: int, *working: "asyncio.Future[Any]") -> None:
     """Until so many of its connections wait for a lock, while none of these is done."""
     sql = (
         "SELECT count(*) FROM pg_stat_activity "

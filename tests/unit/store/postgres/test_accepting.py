@@ -80,6 +80,7 @@ async def test_of_a_partly_known_batch_only_what_is_new_is_kept(db: Database, ma
         Duplicate(batch.delivery.id),
         Accepted(free.delivery.id),
     ]
+    assert await accept(db, make.acceptance(b"b")) == [Duplicate(free.delivery.id)]
     made = [job for job in await jobs(db) if job.delivery == batch.delivery.id]
     assert [(job.event_index, job.covers) for job in made] == [(1, (1, 3)), (1, ()), (3, ())]
     assert await accept(db, batch) == [Accepted(batch.delivery.id, frozenset({1, 3}))]

@@ -10,6 +10,7 @@ import pytest
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.accepting import accept_all, accept_within
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.store import PostgresStore
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, JumpingClock
 from tests.postgres.server import Server
@@ -19,8 +20,10 @@ from tests.unit.store.postgres.looking import counted, rows, waiting
 
 @pytest.fixture
 async def other(db: Database, empty_postgres: str) -> AsyncIterator[Database]:
-    """Another router's."""
+    """Another router's. What its deliveries and rules refer to is known to both."""
     other = Database(DatabaseUrl(empty_postgres), JumpingClock(), 6)
+    for database in (db, other):
+        await accept_all(database, [Maker(2).acceptance()], START_MS)
     yield other
     await other.close()
 
@@ -70,7 +73,38 @@ async def test_a_copy_waits_for_the_commit_of_the_first(
         await waiting(db, 1, second)
     expected = Duplicate(one.delivery.id) if commits else Accepted(copy.delivery.id)
     assert await second == [expected]
-    assert await counted(db) == (1, 1 + (several and not commits), 1, 1)
+    assert await counted(db) == (2, 1 + (several and not commits), 2, 2)
+
+
+@pytest.mark.parametrize("keys", [(), (b"k",)])
+@pytest.mark.parametrize("events", [1, 2])
+async def test_the_same_delivery_is_stored_once(
+    db: Database, other: Database, make: Maker, events: int, keys: tuple[bytes, ...]
+) -> None:
+    """By a call of unknown outcome that goes on, and by the one that repeats it."""
+    one = make.acceptance(events=[make.event(0, *keys), make.event(1)][:events])
+    async with held(db, one, commits=True):
+        again = asyncio.create_task(accept_all(other, [one], START_MS))
+        await waiting(db, 1, again)
+    assert await again == [Accepted(one.delivery.id)]
+    assert await counted(db) == (2, len(keys), 1 + events, 1 + events)
+
+
+async def test_copies_at_one_router_are_judged_in_the_order_in_which_they_came(
+    db: Database, other: Database, make: Maker
+) -> None:
+    """Though the first of them waits for somebody, and there are connections left."""
+    store = PostgresStore(other)
+    first = [make.acceptance(b"a"), make.acceptance(b"k")]
+    async with held(db, make.acceptance(b"a")):
+        earlier = store.accept_all(first)
+        await waiting(db, 1, earlier)
+        later = store.accept_all([make.acceptance(b"k")])
+        for _ in range(10):
+            assert await counted(db) == (1, 0, 1, 1)
+    assert await earlier == [Accepted(one.delivery.id) for one in first]
+    assert await later == [Duplicate(first[1].delivery.id)]
+    await store.close()
 
 
 @pytest.mark.parametrize("events", [0, 1, 3])
@@ -94,6 +128,7 @@ async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
         )
 
     another = Database(DatabaseUrl(empty_postgres), JumpingClock(), 6)
+    await accept_all(another, [Maker(2).acceptance()], START_MS)
     group = [one(number) for number in range(9)]
     copies = [one(number) for number in range(9)] if events else group
     async with held(db, group[4]):
@@ -108,7 +143,7 @@ async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
         assert isinstance(second, Accepted | Duplicate)
         assert first.delivery == second.delivery
         assert {type(first), type(second)} == ({Accepted, Duplicate} if events else {Accepted})
-    assert await counted(db) == (9, 9 * events, 9, 9)
+    assert await counted(db) == (10, 9 * events, 10, 10)
     log = (postgres_server.folder / "log").read_text("utf-8")
     ours = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
     assert [pid for (pid,) in await rows(db, ours) if f"[{pid}] ERROR:  deadlock" in log] == []
