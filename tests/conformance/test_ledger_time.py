@@ -13,6 +13,8 @@ DAY_MS = 86_400_000
 ALL = Selector()
 NOTHING = Retain(succeeded_before=0, unmatched_before=0, dead_before=0)
 STEPS = pytest.mark.parametrize("days", [-400, -1, 1, 3650])
+OWN_CLOCK = pytest.mark.parametrize("store", ["sqlite", "memory", "model"], indirect=True)
+"""Stores that remember how somebody set the clock; one that is shared has a clock of its own."""
 
 
 class Steady(SteadyClock):
@@ -41,6 +43,7 @@ async def shown(store: Store) -> dict[str, int]:
     return {job.state: job.due_at - START_MS for job in await store.reads.jobs(ALL)}
 
 
+@OWN_CLOCK
 @STEPS
 async def test_a_due_time_is_shown_as_the_clock_is_now(
     store: Store, make: Maker, clock: Steady, days: int
@@ -72,6 +75,7 @@ async def test_a_job_is_leased_when_it_would_have_been(
     assert leased.job.started_at == START_MS + 5 + days * DAY_MS
 
 
+@OWN_CLOCK
 async def test_every_step_is_kept_once(store: Store, clock: Steady) -> None:
     assert await store.keep_clock() == 0
     assert await set_by(clock, store, 2) == 2 * DAY_MS
@@ -79,6 +83,7 @@ async def test_every_step_is_kept_once(store: Store, clock: Steady) -> None:
     assert await set_by(clock, store, -3) == -3 * DAY_MS
 
 
+@OWN_CLOCK
 async def test_the_ledger_time_last_seen_is_a_fact(store: Store, clock: Steady) -> None:
     await set_by(clock, store, 1)
     await clock.passed(2)
@@ -139,6 +144,7 @@ async def _came_and_ended(store: Store, make: Maker, clock: Steady) -> tuple[str
     return bare.delivery.id, done.delivery.id
 
 
+@OWN_CLOCK
 @STEPS
 @pytest.mark.parametrize("again", [-1, 1], ids=["right again", "further still"])
 async def test_deliveries_are_kept_as_long_as_they_would_have_been(

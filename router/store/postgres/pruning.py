@@ -25,7 +25,7 @@ _LEFT_BEHIND = (
     "AND NOT EXISTS (SELECT FROM deliveries_kept k WHERE k.id = o.delivery) LIMIT $2"
 )
 _UNNAMED = """
-    named_on < $1 AND created_at < $2
+    named_on < $1
     AND NOT EXISTS (SELECT FROM nodes WHERE NOT gone AND generation = g.id)
     AND id IS DISTINCT FROM (SELECT generation FROM published ORDER BY seq DESC LIMIT 1)
 """
@@ -62,7 +62,7 @@ class Pruner:
         keys = await self._expired_keys(now)
         await db.transact(lambda tx: audit_log.prune(tx, db.wall(retain.audit_before)))
         await db.transact(lambda tx: _clear_up(tx, now))
-        generations = await self._generations(now)
+        generations = await self._generations()
         more = self._day is not None or self._kept.is_amid or self._later.is_amid
         return Pruned(with_days + kept + later, keys, generations, more)
 
@@ -100,18 +100,18 @@ class Pruner:
                 break
         return total
 
-    async def _generations(self, now: int) -> int:
+    async def _generations(self) -> int:
         """Remove some that nothing names; none younger than a day."""
         db = self._db
         oldest = min(await db.ask(partitions.there))
         # Rows lie in the day of their ids, which may be the day after that on which it was noted.
-        limits = (oldest - 1, db.wall(now) - DAY_MS)
+        limit = oldest - 1
         removed = 0
-        for (n,) in await db.ask(lambda tx: tx.all(_SOME_UNNAMED, *limits)):
+        for (n,) in await db.ask(lambda tx: tx.all(_SOME_UNNAMED, limit)):
             if await db.ask(partial(_is_kept, n=n)):
                 await db.transact(partial(_look_later, n=n, day=oldest))
             else:
-                removed += await db.transact(partial(_forget, n=n, limits=limits))
+                removed += await db.transact(partial(_forget, n=n, limit=limit))
         return removed
 
 
@@ -124,8 +124,8 @@ async def _look_later(tx: Tx, n: int, day: int) -> None:
     await tx.run("UPDATE generations SET named_on = greatest(named_on, $2) WHERE n = $1", n, day)
 
 
-async def _forget(tx: Tx, n: int, limits: tuple[int, int]) -> int:
-    removed = await tx.run(f"DELETE FROM generations g WHERE n = $3 AND {_UNNAMED}", *limits, n)
+async def _forget(tx: Tx, n: int, limit: int) -> int:
+    removed = await tx.run(f"DELETE FROM generations g WHERE n = $2 AND {_UNNAMED}", limit, n)
     if removed:
         await tx.run("DELETE FROM rule_generations WHERE generation = $1", n)
     return removed
