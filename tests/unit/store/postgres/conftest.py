@@ -9,7 +9,7 @@ from router.store.postgres import partitions, schema
 from router.store.postgres.database import Database
 from router.store.postgres.store import PostgresStore, open_store
 from tests.clocks import ManualClock
-from tests.store_values import Maker
+from tests.store_values import GENERATION, Maker
 
 
 @pytest.fixture
@@ -30,6 +30,17 @@ async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]
     await db.transact(lambda tx: partitions.prepare(tx, clock.ledger()))
     yield db
     await db.close()
+
+
+@pytest.fixture
+async def other(db: Database, empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
+    """Another router's connections; both know the generation, so neither waits for its row."""
+    other = Database(DatabaseUrl(empty_postgres), clock, 6)
+    await other.open()
+    for one in (db, other):
+        await one.number([GENERATION])
+    yield other
+    await other.close()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
-from router.model.store_address import DatabaseUrl
 from router.store.postgres import runs
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.store import PostgresStore, open_store
@@ -21,17 +20,6 @@ from tests.unit.store.postgres.looking import rows
 from tests.unit.store.postgres.running import Outcome, add_runs, add_within, end, end_within, states
 
 FREED = (("erp", START_MS),)
-
-
-@pytest.fixture
-async def other(db: Database, empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
-    """Another router's connections; both know the generation, so neither waits for its row."""
-    other = Database(DatabaseUrl(empty_postgres), clock, 6)
-    await other.open()
-    for one in (db, other):
-        await one.number([GENERATION])
-    yield other
-    await other.close()
 
 
 def grouped(make: Maker, on_busy: str = "queue", value: str = "x") -> list[NewJob]:
