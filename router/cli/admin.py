@@ -101,8 +101,8 @@ class AdminClient:
     """
     Calls the admin API of one server. A context manager.
 
-    `store` is the one that the server must hold, None for a remote one: another router on the
-    same port must not replay our deliveries. `cert`: see `trusting`.
+    `store` is the one that the server must hold, for another router on the same port must not
+    replay our deliveries; None where that is not known here. `cert`: see `trusting`.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class AdminClient:
         return cls(
             loopback(server.admin, tls=tls is not None),
             _token(place, server.state),
-            store=str(server.store),
+            store=None if server.store.missing else str(server.store),
             cert=tls.cert if tls else None,
             timeout_s=timeout_s,
         )

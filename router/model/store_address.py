@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
@@ -18,9 +19,10 @@ _PASSWORDS = ("password", "sslpassword")
 
 
 class SqliteFile(msgspec.Struct, frozen=True):
-    """A store in one file, by its absolute path, which is its text too."""
+    """A store in one file, by its absolute path, which is its text too. It is never `missing`."""
 
     path: str
+    missing: ClassVar[str | None] = None
 
     def __str__(self) -> str:
         return self.path

@@ -10,7 +10,6 @@ from router.config import KeptFiles, Loaded, load
 from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.log import Log
 from router.model.job import OPEN
-from router.model.store_address import PostgresDatabase
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
@@ -46,8 +45,7 @@ class GenerationSource:
         )
         if loaded.ruleset is None:
             raise ConfigError(self._with_unset_secrets(loaded.diagnostics))
-        store = loaded.ruleset.server.store
-        missing = store.missing if isinstance(store, PostgresDatabase) else None
+        missing = loaded.ruleset.server.store.missing
         try:
             secrets, warnings = resolve_secrets(
                 loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path

@@ -43,7 +43,8 @@ def unprivileged() -> dict[str, Any]:
 
 def runnable(binaries: Path, folder: Path) -> Path:
     """They, or a copy in this folder where the user that runs them cannot reach them."""
-    user = unprivileged()
+    if not (user := unprivileged()):
+        return binaries
     try:
         found = subprocess.run(
             [binaries / "initdb", "--version"], cwd="/", capture_output=True, **user, check=False
