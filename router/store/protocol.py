@@ -312,8 +312,9 @@ class DispatchStore(TargetStore, Protocol):
         `fresh` names jobs of a target that go before all others; one that is not due is passed
         over. It is asked for at the call.
 
-        `ahead[target]` more are taken after those, and have not begun: no `started_at`. Who begins
-        one says so by `began`.
+        `ahead[target]` more are taken after those, by a store that can be told without a commit
+        that they begin; others take none. They have not begun: no `started_at`. Who begins one says
+        so by `began`.
         """
 
     def began(self, job: Job) -> bool:

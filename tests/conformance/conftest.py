@@ -43,11 +43,21 @@ async def store(
     await store.close()
 
 
-@pytest.fixture(params=["model"])
-def fleet(request: pytest.FixtureRequest, clock: ManualClock) -> Fleet:
+@pytest.fixture(params=["postgres", "model"])
+async def fleet(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIterator[Fleet]:
     """A ledger of several nodes: of every store that can be shared."""
-    assert request.param == "model"
-    return ModelFleet(clock)
+    if request.param == "model":
+        yield ModelFleet(clock)
+        return
+    # A driver that few tests need.
+    from tests.conformance.postgres_fleet import PostgresFleet  # noqa: PLC0415
+    from tests.postgres.emptying import emptied  # noqa: PLC0415
+
+    address = request.getfixturevalue("postgres")
+    await emptied(address)
+    shared = PostgresFleet(address, clock)
+    yield shared
+    await shared.close()
 
 
 @pytest.fixture

@@ -269,7 +269,25 @@ async def test_work_that_must_not_run_again_dies_at_once(store: Store, make: Mak
 
 # Leased ahead
 
+AHEAD = pytest.mark.parametrize("store", ["sqlite", "memory", "model"], indirect=True)
+"""Stores that do: a begin is told to a file beside the ledger, which other nodes cannot read."""
 
+
+async def test_what_is_leased_has_begun_unless_it_was_leased_ahead(
+    store: Store, make: Maker
+) -> None:
+    """Whether a store leases any ahead or not; the rest is due as before."""
+    await store.accept(make.acceptance(jobs=[make.job() for _ in range(4)]))
+    batch = await store.lease({"erp": 1}, lease="b.1", now=START_MS + 3, ahead={"erp": 2})
+    first, *others = [one.job.started_at for one in batch.jobs]
+    assert first == START_MS + 3
+    assert others in ([], [None, None])
+    assert batch.next_due == {"erp": START_MS}
+    rest = await store.lease({"erp": 4}, lease="b.2", now=START_MS + 3)
+    assert len(batch.jobs) + len(rest.jobs) == 4
+
+
+@AHEAD
 async def test_what_is_leased_ahead_has_not_begun(store: Store, make: Maker) -> None:
     """The first of them have, as many as there are slots."""
     await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abcd"]))
@@ -281,6 +299,7 @@ async def test_what_is_leased_ahead_has_not_begun(store: Store, make: Maker) -> 
     assert batch.next_due == {"erp": START_MS}
 
 
+@AHEAD
 async def test_what_never_began_has_not_died(store: Store, make: Maker) -> None:
     """However often: nobody is charged for a process that ended while he waited."""
     await store.accept(make.acceptance(jobs=[make.job(), make.job(rule="other")]))
@@ -296,6 +315,7 @@ async def test_what_never_began_has_not_died(store: Store, make: Maker) -> None:
     ] * 2
 
 
+@AHEAD
 async def test_what_began_after_it_was_leased_ahead_has_died(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abc"]))
     batch = await store.lease({"erp": 0}, lease="old/1", now=START_MS, ahead={"erp": 3})
@@ -315,6 +335,7 @@ async def test_what_began_after_it_was_leased_ahead_has_died(store: Store, make:
     assert [times[job.id] for job in begun] == [START_MS + 7] * 2
 
 
+@AHEAD
 async def test_a_beginning_says_nothing_of_another_attempt(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance())
     for state in ("available", "retryable"):
