@@ -38,6 +38,8 @@ class Selection(ABC):
     """That `d` is the delivery of jobs `j` for which a condition, `{}`, holds."""
     idle: ClassVar[str]
     """That `j` is open and does not run."""
+    delivery_id: ClassVar[str]
+    """The id of the delivery of `j`."""
     halts: ClassVar[str]
     """That `j` is of a run with this turn."""
     newer: ClassVar[str]
@@ -56,6 +58,11 @@ class Selection(ABC):
     def before(self, column: str) -> Condition:
         """That an id is lower than the selector's `before`."""
 
+    def within(self, table: str, column: str, since: int | None, until: int | None) -> Condition:
+        """That this time of a row is in this span, which may be open."""
+        time = f"{table}.{column}"
+        return all_of([given(f"{time} >= ?", since), given(f"{time} < ?", until)])
+
     @abstractmethod
     def is_in(self, state: str) -> str:
         """That `j` is in this state."""
@@ -73,8 +80,7 @@ class Selection(ABC):
         one = self.selector
         marked = None if one.event is None else f"{MARK}{self.text(one.event)}{MARK}"
         parts = [
-            given("d.received_at >= ?", one.since),
-            given("d.received_at < ?", one.until),
+            self.within("d", "received_at", one.since, one.until),
             given("d.endpoint = ?", self.text(one.endpoint)),
             self.before("d.id"),
             any_of([self._is_delivery(id_) for id_ in one.ids]),
@@ -92,8 +98,8 @@ class Selection(ABC):
         one = self.selector
         return all_of(
             [
-                given("j.created_at >= ?", one.since),
-                given(f"{self.earliest if whole else 'j.created_at'} < ?", one.until),
+                self.within("j", "created_at", one.since, None if whole else one.until),
+                given(f"{self.earliest} < ?", one.until if whole else None),
                 self.before("j.id"),
                 given("d.endpoint = ?", self.text(one.endpoint)),
                 given("j.event = ?", self.text(one.event)),
@@ -149,7 +155,7 @@ class Selection(ABC):
         return self.has_id("d.id", prefix, "dlv")
 
     def _is_job(self, prefix: str) -> Condition:
-        by_delivery = self.has_id("d.id", prefix, "dlv")
+        by_delivery = self.has_id(self.delivery_id, prefix, "dlv")
         if prefix.startswith("dlv_"):
             return by_delivery
         by_job = self.has_id("j.id", prefix, "job")

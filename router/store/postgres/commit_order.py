@@ -22,7 +22,6 @@ from router.store.postgres.rows import to_delivery
 from router.store.postgres.texts import unescape
 from router.store.values import FeedQuery, Following, Stored
 
-_FIRST, _LAST = "dlv_" + "0" * 26, "dlv_7" + "Z" * 25
 _CURSOR = re.compile(r"([0-9A-Z]{26})\.([0-9]{1,18})\.(dlv_[0-7][0-9A-HJKMNP-TV-Z]{25})")
 
 
@@ -107,7 +106,7 @@ async def _start(tx: Tx, ledger: _Ledger, asked: FeedQuery) -> tuple[Place, bool
 
 async def _since(tx: Tx, ledger: _Ledger, since: str) -> Place:
     if since == "start":
-        return Place(ledger.id, 0, _FIRST)
+        return Place(ledger.id, 0, selection.LOWEST)
     if since == "now":
         return _end(ledger)
     return await _before(tx, ledger, selection.place(earliest("dlv", time_of(since))))
@@ -124,4 +123,4 @@ async def _before(tx: Tx, ledger: _Ledger, id_: str) -> Place:
 
 
 def _end(ledger: _Ledger) -> Place:
-    return Place(ledger.id, ledger.end - 1, _LAST)
+    return Place(ledger.id, ledger.end - 1, selection.HIGHEST)

@@ -7,7 +7,7 @@ DUE = "lease IS NULL AND waits = 0"
 
 JOBS_JOINED = (
     "jobs j LEFT JOIN queue q ON q.job = j.id JOIN deliveries d ON d.id = j.delivery "
-    "JOIN generations g ON g.n = j.generation"
+    "LEFT JOIN generations g ON g.n = j.generation"
 )
 
 JOB_COLUMNS = f"""
@@ -24,6 +24,18 @@ JOB_COLUMNS = f"""
     ) END
 """
 """A row of `rows.to_job`, from JOBS_JOINED."""
+
+
+def first_of(condition: str, order: str = "DESC") -> str:
+    """
+    The first of the deliveries that a condition chooses, by id, with a `?` for how many. The index
+    alone knows who they are: only their rows are read.
+    """
+    return (
+        f"(SELECT d.id FROM deliveries d WHERE {condition} ORDER BY d.id {order} LIMIT ?) chosen "
+        "JOIN deliveries d ON d.id = chosen.id"
+    )
+
 
 DELIVERY_COLUMNS = "d.id, d.endpoint, d.received_at, d.state, g.id, d.meta, d.body"
 """A row of `rows.to_delivery`: d deliveries, g generations."""

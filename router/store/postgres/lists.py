@@ -5,8 +5,8 @@ from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, pl
 from router.store.common.selection import PAGE
 from router.store.common.states import DEAD, STATES
 from router.store.postgres import selection
-from router.store.postgres.database import Tx, numbered
-from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED
+from router.store.postgres.database import Tx
+from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED, first_of
 from router.store.postgres.rows import to_attempt
 from router.store.postgres.selection import PostgresSelection
 from router.store.postgres.texts import escape
@@ -20,23 +20,22 @@ async def events(tx: Tx, selector: Selector, after: str | None = None) -> tuple[
     """Events of the selected deliveries."""
     sql, asked = (await selection.of(tx, selector)).deliveries()
     last = ("", -1) if after is None else place(after)
-    if after is not None:
-        sql, asked = f"d.id <= ? AND {sql}", [selection.place(last[0]), *asked]
-    rows = tx.connection.cursor(
-        numbered(
-            "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
-            f"WHERE {sql} ORDER BY d.id DESC"
-        ),
-        *asked,
-        prefetch=AT_ONCE,
-    )
     limit = PAGE if selector.limit is None else selector.limit
     found: list[ListedEvent] = []
-    async for id_, *row in rows:
-        found += events_in((f"dlv_{id_}", *row), last, selector.event)
-        if len(found) >= limit:
-            break
-    return tuple(found[:limit])
+    below, reached = "<=", selection.HIGHEST if after is None else selection.place(last[0])
+    while True:
+        rows = await tx.all(
+            "SELECT d.id, d.endpoint, d.received_at, d.events "
+            f"FROM {first_of(f'd.id {below} ? AND {sql}')} ORDER BY d.id DESC",
+            reached,
+            *asked,
+            AT_ONCE,
+        )
+        for id_, *row in rows:
+            found += events_in((f"dlv_{id_}", *row), last, selector.event)
+        if len(found) >= limit or len(rows) < AT_ONCE:
+            return tuple(found[:limit])
+        below, reached = "<", f"dlv_{rows[-1][0]}"
 
 
 async def attempts(

@@ -10,7 +10,7 @@ from router.store.common.lists import BYTES, ROWS
 from router.store.common.selection import Condition
 from router.store.postgres import selection
 from router.store.postgres.database import Tx
-from router.store.postgres.fragments import DELIVERY_COLUMNS, JOBS_JOINED
+from router.store.postgres.fragments import DELIVERY_COLUMNS, JOBS_JOINED, first_of
 from router.store.postgres.reading import jobs_where
 from router.store.postgres.rows import to_delivery
 from router.store.values import Page, Selector, Stored
@@ -71,10 +71,11 @@ async def _deliveries(
     tx: Tx, condition: Condition, newest: bool, after: str | None
 ) -> tuple[list[_Item], bool]:
     sql, asked = _after("d.id", after, condition, newest=newest)
+    order = "DESC" if newest else "ASC"
     rows = await tx.all(
-        f"SELECT d.id, octet_length(d.body) FROM deliveries d WHERE {sql} "
-        f"ORDER BY d.id {'DESC' if newest else 'ASC'} LIMIT {ROWS}",
+        f"SELECT d.id, octet_length(d.body) FROM {first_of(sql, order)} ORDER BY d.id {order}",
         *asked,
+        ROWS,
     )
     return [_Item(f"dlv_{id_}", f"dlv_{id_}", size) for id_, size in rows], len(rows) == ROWS
 
@@ -91,7 +92,10 @@ async def _jobs_by_delivery(
 ) -> tuple[list[_Item], bool]:
     """The jobs of a delivery together."""
     order = "j.delivery, j.id"
-    rows = await _jobs(tx, _after("j.delivery", after, condition, newest=False), order, ROWS)
+    rest = condition
+    for column in ("j.delivery", "d.id"):  # the same one, but the database does not conclude it
+        rest = _after(column, after, rest, newest=False)
+    rows = await _jobs(tx, rest, order, ROWS)
     more = len(rows) == ROWS
     if more:  # the last delivery may have more
         last, (sql, asked) = rows[-1][1], condition

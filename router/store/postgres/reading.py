@@ -22,6 +22,7 @@ from router.store.postgres.fragments import (
     DUE,
     JOB_COLUMNS,
     JOBS_JOINED,
+    first_of,
 )
 from router.store.postgres.rows import to_attempt, to_delivery, to_job
 from router.store.postgres.texts import escape, unescape
@@ -33,8 +34,8 @@ async def deliveries(tx: Tx, selector: Selector) -> tuple[DeliverySummary, ...]:
     sql, asked = (await selection.of(tx, selector)).deliveries()
     rows = await tx.all(
         "SELECT d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, octet_length(d.body), "
-        "c.count, c.last_seen_at FROM deliveries d LEFT JOIN copies c ON c.delivery = d.id "
-        f"WHERE {sql} ORDER BY d.id DESC LIMIT ?",
+        f"c.count, c.last_seen_at FROM {first_of(sql)} "
+        "LEFT JOIN copies c ON c.delivery = d.id ORDER BY d.id DESC",
         *asked,
         PAGE if selector.limit is None else selector.limit,
     )

@@ -1,14 +1,26 @@
 """Selectors in the words of PostgreSQL's tables."""
 
 from router.errors import UsageError
-from router.model.ids import DIGITS
+from router.model.ids import DIGITS, earliest
+from router.model.settings import DAY_MS
 from router.store.common.death_causes import key_of
-from router.store.common.selection import NONE, Condition, Selection, full_prefix, given
+from router.store.common.selection import (
+    NONE,
+    Condition,
+    Selection,
+    all_of,
+    full_prefix,
+    given,
+)
 from router.store.common.states import DEAD, RUNNING, STATES
 from router.store.postgres.database import Tx
 from router.store.postgres.ids import ULID_LENGTH
 from router.store.postgres.texts import escape, unescape
 from router.store.values import Selector
+
+LOWEST, HIGHEST = "dlv_" + "0" * ULID_LENGTH, "dlv_7" + "Z" * (ULID_LENGTH - 1)
+TIME_BITS = 48
+"""Of an id: Unix milliseconds."""
 
 Death = tuple[str, str, str, str]
 """Rule, action, target and reason of dead jobs."""
@@ -40,6 +52,7 @@ class PostgresSelection(Selection):
     earliest = "least(j.created_at, d.received_at)"
     of_delivery = "FROM jobs j LEFT JOIN queue q ON q.job = j.id WHERE j.delivery = d.id"
     delivered = "d.id IN (SELECT j.delivery FROM jobs j WHERE {})"
+    delivery_id = "j.delivery"
     idle = f"q.state < {RUNNING}"
     halts = "j.run IN (SELECT id FROM runs WHERE turn = {})"
     newer = (
@@ -59,6 +72,15 @@ class PostgresSelection(Selection):
         before = self.selector.before
         return given(f"{column} < ?", None if before is None else place(before))
 
+    def within(self, table: str, column: str, since: int | None, until: int | None) -> Condition:
+        """
+        As the ids say too, nearly: who looks for rows of some days reads no others. A row may tell
+        another time than its id does, so it is a day more.
+        """
+        first = given(f"{table}.id >= ?", None if since is None else _lowest(since - DAY_MS))
+        last = given(f"{table}.id < ?", None if until is None else _lowest(until + DAY_MS))
+        return all_of([first, last, super().within(table, column, since, until)])
+
     def is_in(self, state: str) -> str:
         if state not in STATES:
             return "FALSE"
@@ -75,6 +97,11 @@ class PostgresSelection(Selection):
 
     def text(self, text: str | None) -> str | None:
         return escape(text)
+
+
+def _lowest(at: int) -> str:
+    """The lowest id of this time; ids know no other times than those of 48 bits."""
+    return place(earliest("dlv", min(max(at, 0), (1 << TIME_BITS) - 1)))
 
 
 def has_id(column: str, prefix: str, kind: str) -> Condition:

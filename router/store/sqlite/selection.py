@@ -21,6 +21,7 @@ class SqliteSelection(Selection):
     earliest = "min(j.created_at, d.received_at)"
     of_delivery = f"FROM jobs j WHERE {JOBS_OF}"
     delivered = f"d.n IN (SELECT j.n >> {PLACE_BITS} FROM jobs j WHERE {{}})"
+    delivery_id = "d.id"
     idle = f"j.state < {RUNNING}"
     halts = "j.run IN (SELECT n FROM runs WHERE turn = {})"
     newer = (

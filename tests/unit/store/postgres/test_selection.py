@@ -3,6 +3,8 @@
 import pytest
 
 from router.errors import AmbiguousId, UsageError
+from router.model.ids import earliest
+from router.model.settings import DAY_MS
 from router.store.common.death_causes import key_of
 from router.store.common.states import DEAD
 from router.store.postgres.database import Database, Tx
@@ -120,3 +122,31 @@ async def test_causes_are_counted_and_the_latest_comes_first(
     assert (causes[-1].first_at, causes[-1].last_at) == (START_MS, START_MS + 1)
     assert [one.count for one in await store.reads.causes(Selector(limit=1))] == [1]
     assert set(await store.reads.names("cause")) == {one.key for one in causes}
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "places"),
+    [
+        (None, None, [2, 1, 0]),
+        (-(10**15), 10**18, [2, 1, 0]),
+        (START_MS + 1, None, [2, 1]),
+        (None, START_MS + 2, [1, 0]),
+        (START_MS + 1, START_MS + 2, [1]),
+        (START_MS + DAY_MS, None, []),
+        (None, START_MS - DAY_MS, []),
+    ],
+)
+async def test_a_span_selects_by_the_times_that_rows_tell(
+    store: PostgresStore, make: Maker, since: int | None, until: int | None, places: list[int]
+) -> None:
+    """Though their ids tell others: by less than a day."""
+    apart = (-DAY_MS + 1, 0, DAY_MS - 1)
+    sent = []
+    for at, by in enumerate(apart):
+        id_ = f"{earliest('dlv', START_MS + at + by)}{at:016}"
+        await store.accept(make.acceptance(jobs=(), id=id_, received_at=START_MS + at))
+        sent.append(id_)
+    found = await store.reads.deliveries(Selector(since=since, until=until))
+    assert {one.id for one in found} == {sent[at] for at in places}
+    pages = await store.reads.page(Selector(since=since, until=until), jobs=False)
+    assert {one.at for one in pages.found} == {sent[at] for at in places}
