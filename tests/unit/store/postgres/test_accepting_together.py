@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
+from router.model.job import Group, Turn
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.accepting import accept_all, accept_within
 from router.store.postgres.database import Database, Tx
@@ -150,12 +151,37 @@ async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
     await another.close()
 
 
+async def test_a_key_that_goes_as_it_is_asked_for_is_free(db: Database, make: Maker) -> None:
+    """Retention takes it between the statement that finds it and the look at its owner."""
+    await accept_all(db, [make.acceptance(b"k")], START_MS)
+    copy = make.acceptance(b"k")
+    async with retention_as_keys_are_written(db):
+        assert await accept_all(db, [copy, copy], START_MS) == [Accepted(copy.delivery.id)] * 2
+    assert await counted(db) == (2, 0, 2, 2)
+
+
+@asynccontextmanager
+async def retention_as_keys_are_written(db: Database) -> AsyncIterator[None]:
+    body = "BEGIN DELETE FROM keys; RETURN NULL; END"
+
+    async def begin(tx: Tx) -> None:
+        await tx.run(f"CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql AS $${body}$$")
+        await tx.run("CREATE TRIGGER take AFTER INSERT ON keys EXECUTE FUNCTION take()")
+
+    await db.transact(begin)
+    try:
+        yield
+    finally:
+        await db.transact(lambda tx: tx.run("DROP FUNCTION take CASCADE"))
+
+
 async def test_who_listens_is_told_once_of_a_group_with_jobs_that_may_start(
     db: Database, listener: asyncpg.Connection, make: Maker
 ) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
     await listener.add_listener("router", lambda *notice: heard.put_nowait(notice[-1]))
     batch = [make.event(i, b"%d" % i) for i in range(2)]
+    turn = Turn("deploy\x1fx", "x", Group())
     silent = [
         [make.acceptance(b"a", jobs=[make.job(state="running", lease="1/1")])],
         [make.acceptance(b"b", jobs=[make.job(state="waiting")]), make.acceptance(jobs=())],
@@ -166,10 +192,11 @@ async def test_who_listens_is_told_once_of_a_group_with_jobs_that_may_start(
         [make.acceptance(jobs=[make.job(target=name) for name in "ba"])],
         [make.acceptance(events=[make.event(2, b"c", b"d")])],
         [make.acceptance(jobs=[make.job(target="x" * 5_000)])],
+        [make.acceptance(jobs=[make.job(run="r", turn=turn, state="running", lease="1/2")])],
     ]
     for group in [*silent, *told]:
         await accept_all(db, group, START_MS)
-    assert [await heard.get() for _ in told] == ["a,b", "erp", ""]
+    assert [await heard.get() for _ in told] == ["a,b", "erp", "", "erp"]
     assert heard.empty()
 
 
@@ -177,7 +204,15 @@ async def test_rules_name_their_generations(db: Database, make: Maker) -> None:
     def made(rule: str, generation: str) -> Acceptance:
         return make.acceptance(jobs=[make.job(rule=rule, generation=generation)], generation="g1")
 
-    for group in ([made("a", "g1"), made("b", "g1")], [made("a", "g2")], [made("a", "g1")]):
+    several = make.acceptance(events=[make.event(0), make.event(1)], generation="g3")
+    for group in (
+        [made("a", "g1"), made("b", "g1")], [made("a", "g2")], [made("a", "g1")], [several]
+    ):  # fmt: skip
         await accept_all(db, group, START_MS)
     sql = "SELECT r.rule, g.id FROM rule_generations r JOIN generations g ON g.n = r.generation"
-    assert sorted(map(tuple, await rows(db, sql))) == [("a", "g1"), ("a", "g2"), ("b", "g1")]
+    assert sorted(map(tuple, await rows(db, sql))) == [
+        ("a", "g1"),
+        ("a", "g2"),
+        ("b", "g1"),
+        ("paid", "g3"),
+    ]
