@@ -77,18 +77,18 @@ async def test_a_copy_waits_for_the_commit_of_the_first(
     assert await counted(db) == (2, 1 + (several and not commits), 2, 2)
 
 
-@pytest.mark.parametrize("keys", [(), (b"k",)])
+@pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("events", [1, 2])
 async def test_the_same_delivery_is_stored_once(
-    db: Database, other: Database, make: Maker, events: int, keys: tuple[bytes, ...]
+    db: Database, other: Database, make: Maker, events: int, keyed: bool
 ) -> None:
     """By a call of unknown outcome that goes on, and by the one that repeats it."""
-    one = make.acceptance(events=[make.event(0, *keys), make.event(1)][:events])
+    one = make.acceptance(events=[make.event(i, *[b"%d" % i] * keyed) for i in range(events)])
     async with held(db, one, commits=True):
         again = asyncio.create_task(accept_all(other, [one], START_MS))
         await waiting(db, 1, again)
     assert await again == [Accepted(one.delivery.id)]
-    assert await counted(db) == (2, len(keys), 1 + events, 1 + events)
+    assert await counted(db) == (2, events * keyed, 1 + events, 1 + events)
 
 
 async def test_copies_at_one_router_are_judged_in_the_order_in_which_they_came(
