@@ -235,3 +235,17 @@ class Rig:
             code=self.code,
             python=self.python,
         )
+
+
+def called(rig: Rig, *args: str, **environ: str) -> tuple[int, str, str]:
+    """One command in a process of its own, as a person would type it."""
+    plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
+    ran = subprocess.run(
+        [sys.executable, "-m", "router", *args],
+        cwd=ROOT,
+        env={**plain, **rig.environ, "ROUTER_RULES": str(rig.path), **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stdout, ran.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from router.cli.main import run
 from tests.acceptance.conftest import MakeRig
-from tests.acceptance.process import ROOT, Rig, free_ports
+from tests.acceptance.process import ROOT, Rig, called, free_ports
 
 pytestmark = pytest.mark.long
 
@@ -34,20 +34,6 @@ def rig(make_rig: MakeRig) -> Iterator[Rig]:
         assert called(rig, "send", "shop", "orders/paid")[0] == 0
         router.until(lambda: len(dead(rig)) == 1, "the dead job")
         yield rig
-
-
-def called(rig: Rig, *args: str, **environ: str) -> tuple[int, str, str]:
-    """One command in a process of its own, as a person would type it."""
-    plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
-    ran = subprocess.run(
-        [sys.executable, "-m", "router", *args],
-        cwd=ROOT,
-        env={**plain, **rig.environ, "ROUTER_RULES": str(rig.path), **environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return ran.returncode, ran.stdout, ran.stderr
 
 
 def dead(rig: Rig) -> list[dict[str, object]]:

@@ -83,6 +83,12 @@ class Server:
             raise RuntimeError(f"PostgreSQL refused {statements}:\n{self._said()}")
         return self._said().strip()
 
+    def dump(self, database: str) -> str:
+        """All that a database holds, as text."""
+        if self._run("pg_dump", self.address(database, user="postgres")).returncode:
+            raise RuntimeError(f"pg_dump failed:\n{self._said()}")
+        return self._said()
+
     def _said(self) -> str:
         return (self.folder / "said").read_text("utf-8")
 
