@@ -1,10 +1,9 @@
 """The one road to a store, whatever it is: by its address."""
 
-import importlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 
 from router import log as logs
 from router.clock import Clock
@@ -44,11 +43,10 @@ async def open_store(
         from router.store.sqlite import store as sqlite  # noqa: PLC0415 - only of the one in use
 
         return await sqlite.open_store(address.path, clock=clock, on_commit=on_commit)
+    with _driver_wanted():
+        from router.store.postgres import store as postgres  # noqa: PLC0415 - as above
     url = _url(address)
-    opened: Store = await _postgres("store").open_store(
-        url, clock=clock, on_commit=on_commit, pool=address.pool
-    )
-    return opened
+    return await postgres.open_store(url, clock=clock, on_commit=on_commit, pool=address.pool)
 
 
 async def open_reader(address: StoreAddress) -> StoreReader:
@@ -62,8 +60,9 @@ async def open_reader(address: StoreAddress) -> StoreReader:
         from router.store.sqlite import reader as sqlite  # noqa: PLC0415 - as above
 
         return sqlite.open_reader(address.path)
-    opened: StoreReader = await _postgres("reader").open_reader(_url(address))
-    return opened
+    with _driver_wanted():
+        from router.store.postgres import reader as postgres  # noqa: PLC0415 - as above
+    return await postgres.open_reader(_url(address))
 
 
 def node_name(address: StoreAddress) -> str:
@@ -92,10 +91,11 @@ def _url(address: PostgresDatabase) -> str:
     return address.url.url
 
 
-def _postgres(module: str) -> ModuleType:
-    """Imported only for a database: its driver is an extra."""
+@contextmanager
+def _driver_wanted() -> Iterator[None]:
+    """Around the import of what needs it: it is an extra."""
     try:
-        return importlib.import_module(f"router.store.postgres.{module}")
+        yield
     except ModuleNotFoundError as error:
         if error.name != DRIVER:
             raise

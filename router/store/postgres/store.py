@@ -68,7 +68,7 @@ def _verb(
 class PostgresStore:
     """One router's side of the ledger that all of them share."""
 
-    remark = None
+    remark: str | None = None
     shared = True
 
     def __init__(self, db: Database) -> None:
