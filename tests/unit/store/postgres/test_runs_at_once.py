@@ -7,8 +7,11 @@ from functools import partial
 import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
-from router.store.postgres import runs
+from router.store.common.run_changes import NewRun
+from router.store.common.states import RUNNING
+from router.store.postgres import leasing, runs
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.job_rows import job_row
 from router.store.postgres.store import PostgresStore, open_store
 from router.store.protocol import Store
 from router.store.values import Accepted
@@ -118,6 +121,40 @@ async def test_a_run_ends_as_the_one_after_it_comes(
         ended = await meanwhile(db, end(other, first, first[0]))
     assert await ended == (FREED, ())
     assert await states(db, second[0]) == ["available"]
+
+
+async def test_a_job_is_not_leased_while_a_newer_run_supersedes_its_own(
+    db: Database, other: Database, make: Maker
+) -> None:
+    first, second = grouped(make, "latest"), grouped(make, "latest")
+    await add_runs(db, make, first)
+    delivery = make.delivery().id
+    row = job_row(second[0], delivery, db.numbers_today()[GENERATION], START_MS)
+    new = NewRun(second, [row], second[0].turn)
+
+    async def add(tx: Tx, pause: Pause) -> None:
+        await add_delivery(tx, delivery)
+        async with runs.changing(tx, START_MS, new=[new]) as changes:
+            await changes.add(new)
+            await pause()
+
+    async with paused(db, add):
+        batch = await leasing.lease(other, {"erp": 9}, lease="n/1", now=FAR)
+    assert batch.jobs == ()
+    assert await states(db, first[0], second[0]) == ["cancelled superseded", "available"]
+
+
+async def test_a_run_is_not_superseded_while_its_job_is_leased(
+    db: Database, other: Database, make: Maker
+) -> None:
+    """Its attempt has been recorded, so it will begin."""
+    first, second = grouped(make, "latest"), grouped(make, "latest")
+    await add_runs(db, make, first)
+    lease = "UPDATE queue SET state = $1, lease = 'n/1', attempt = 1"
+    async with uncommitted(db, lambda tx: tx.run(lease, RUNNING)):
+        added = await meanwhile(db, add_runs(other, make, second))
+    assert await added == [((), ())]
+    assert await states(db, first[0], second[0]) == ["running", "waiting"]
 
 
 async def test_groups_are_locked_in_one_order(db: Database, other: Database, make: Maker) -> None:
