@@ -11,6 +11,7 @@ from router.store.common.run_changes import NewRun, RunChanges, RunId
 from router.store.common.states import TURN_HALTED
 from router.store.postgres import runs
 from router.store.postgres.database import Tx
+from router.store.postgres.ids import is_id
 from router.store.postgres.job_rows import JobRow, insert, job_row
 
 Work = Sequence[tuple[str, Sequence[NewJob]]]
@@ -51,7 +52,7 @@ Stored = tuple[bool, str]
 
 async def lock(tx: Tx, deliveries: Sequence[str]) -> dict[str, Stored]:
     """Those of these deliveries that are there: they stay, and nobody else adds jobs to them."""
-    found = await tx.all(_DELIVERIES, sorted(deliveries))
+    found = await tx.all(_DELIVERIES, sorted(filter(is_id, deliveries)))
     return {f"dlv_{id_}": (kept, generation) for id_, kept, generation in found}
 
 
@@ -86,7 +87,7 @@ async def _rows(
 
 async def _origins(tx: Tx, jobs: Sequence[NewJob]) -> dict[str, str]:
     """The runs that the replayed jobs belonged to."""
-    asked = [id_ for id_ in replayed(jobs) if id_.startswith("job_")]
+    asked = [id_ for id_ in replayed(jobs) if id_.startswith("job_") and is_id(id_)]
     if not asked:
         return {}
     sql = "SELECT id, run FROM jobs WHERE id = ANY ($1) AND run IS NOT NULL"

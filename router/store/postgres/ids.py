@@ -14,3 +14,11 @@ def encode_id(id_: str) -> bytes:
 def decode_id(raw: bytes) -> str:
     """The ULID of those bytes; the kind before it is the column's."""
     return digits(int.from_bytes(raw, "big"), ULID_LENGTH // 2)
+
+
+def is_id(text: str) -> bool:
+    """Whether `encode_id` takes it; what it does not take is nobody's id."""
+    try:
+        return bool(encode_id(text))
+    except (ValueError, OverflowError):
+        return False

@@ -1,6 +1,7 @@
 """Replays in the ledger: each step makes its jobs and notes how far it has come, or neither."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 import msgspec
 
@@ -19,6 +20,7 @@ from router.store.common.replaying import (
 )
 from router.store.postgres import adding, audit_log
 from router.store.postgres.database import Tx
+from router.store.postgres.ids import is_id
 
 _ADVANCE = (
     "UPDATE replays SET reached = $1, due = $2, deliveries = deliveries + $3, jobs = jobs + $4, "
@@ -51,7 +53,7 @@ async def step(tx: Tx, step: ReplayStep, *, now: int) -> Replay | None:
     if number is None:
         return None
     there = await adding.lock(tx, [delivery for delivery, _ in step.work])
-    work = await _left(tx, step)
+    work = await _left(tx, step, there)
     todo = [(one.delivery, one.jobs) for one in work if one.jobs and one.delivery in there]
     await adding.add_all(tx, todo, there, now, replay=number)
     made = [None if one.jobs and one.delivery not in there else len(one.jobs) for one in work]
@@ -61,15 +63,15 @@ async def step(tx: Tx, step: ReplayStep, *, now: int) -> Replay | None:
     return await one(tx, step.replay, items="NULL::bytea")
 
 
-async def _left(tx: Tx, step: ReplayStep) -> list[Left]:
-    """What is to be made of each delivery; they are locked."""
+async def _left(tx: Tx, step: ReplayStep, there: Iterable[str]) -> list[Left]:
+    """What is to be made of each delivery; those that are `there` are locked."""
     made: dict[str, list[Made]] = defaultdict(list)
     if step.once:
         for delivery, index, rule, action, id_, origin, generation in await tx.all(
             "SELECT j.delivery, j.event_index, j.rule, j.action, j.id, j.replay_of, g.id "
             "FROM jobs j JOIN generations g ON g.n = j.generation "
             "WHERE j.delivery = ANY ($1) ORDER BY j.id",
-            [delivery for delivery, _ in step.work],
+            list(there),
         ):
             job = Made(index, rule, action, f"job_{id_}", origin, generation)
             made[f"dlv_{delivery}"].append(job)
@@ -94,6 +96,8 @@ async def one(tx: Tx, id_: str, *, items: str = "items") -> Replay | None:
 
 async def of_job(tx: Tx, job: str) -> Replay | None:
     """The replay that made a job, without its items."""
+    if not is_id(job):
+        return None
     found = f"SELECT {COLUMNS.format(items='NULL::bytea')} FROM replays WHERE n = "
     row = await tx.row(f"{found} (SELECT replay FROM jobs WHERE id = $1)", job)
     return None if row is None else to_replay(row)
