@@ -3,7 +3,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
-`rendering.py`, `for_all_nodes.py` and `addresses.py` list them.
+`rendering.py`, `for_all_nodes.py`, `addresses.py` and `runs_at_once.py` list them.
 """
 
 from tests.defects.addresses import ADDRESSES
@@ -13,6 +13,7 @@ from tests.defects.in_hand import IN_HAND
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
 from tests.defects.rendering import RENDERING
+from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
 from tests.defects.short_way import SHORT_WAY
 from tests.defects.within import WITHIN
@@ -28,4 +29,5 @@ ALL = (
     *RENDERING,
     *FOR_ALL_NODES,
     *ADDRESSES,
+    *RUNS_AT_ONCE,
 )

@@ -51,11 +51,9 @@ async def paused(
         await task
 
 
-async def meanwhile(
-    db: Database, work: Coroutine[Any, Any, T], *, blocked: int = 1
-) -> "asyncio.Task[T]":
-    """It has been begun, and has come to its end or waits for a lock, as so many then do."""
+async def meanwhile(db: Database, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+    """It has been begun, and has come to its end or waits for a lock."""
     task = asyncio.create_task(work)
-    while not task.done() and (await rows(db, _BLOCKED))[0][0] < blocked:
+    while not task.done() and not (await rows(db, _BLOCKED))[0][0]:
         pass
     return task

@@ -158,22 +158,17 @@ async def test_a_run_is_not_superseded_while_its_job_is_leased(
 
 
 async def test_groups_are_locked_in_one_order(db: Database, other: Database, make: Maker) -> None:
-    """Whoever waits for one holds none of those behind it, so nothing is begun anew."""
-    begun: list[str] = []
+    """Whoever waits for one holds none of those behind it."""
 
-    async def add(on: Database, name: str, values: str) -> None:
-        async def work(tx: Tx) -> None:
-            begun.append(name)
-            await adding(tx, make, *[grouped(make, value=value) for value in values])
+    def given(values: str) -> list[list[NewJob]]:
+        return [grouped(make, value=value) for value in values]
 
-        await on.transact(work)
-
-    async with uncommitted(db, lambda tx: adding(tx, make, grouped(make, value="x"))):
-        forth = await meanwhile(db, add(other, "forth", "xy"))
-        back = await meanwhile(db, add(other, "back", "yx"), blocked=2)
-    await forth
+    await add_runs(db, make, *given("xy"))
+    async with uncommitted(db, lambda tx: adding(tx, make, *given("x"))):
+        back = await meanwhile(db, add_runs(other, make, *given("yx")))
+        free = "SELECT key FROM groups FOR UPDATE SKIP LOCKED"
+        assert await db.transact(lambda tx: tx.all(free)) == [(b"deploy\x1fy",)]
     await back
-    assert begun == ["forth", "back"]
 
 
 @pytest.fixture
