@@ -1,5 +1,6 @@
 """Which nodes are gone, judged by their beats. No I/O, no clock."""
 
+import math
 from collections.abc import Sequence
 
 from router.store.values import NodeSeen
@@ -24,7 +25,7 @@ class FailureDetector:
     def __init__(self) -> None:
         self._still: dict[str, tuple[int, float]] = {}
         self._answered: float | None = None
-        self._closed_counts_from = 0.0
+        self._closed_counts_from = -math.inf
 
     def gone(
         self, others: Sequence[NodeSeen], *, asked: float, answered: float
@@ -32,17 +33,18 @@ class FailureDetector:
         """Those that are gone, of all that the store named when it was asked."""
         if self._answered is not None and asked - self._answered > GAP_S:
             self.interrupted(asked)
-        self._answered, before = answered, self._still
-        self._still = {}
-        for one in others:
-            beats, since = before.get(one.number, (-1, 0.0))
-            self._still[one.number] = one.beats, since if beats == one.beats else answered
+        self._answered = answered
+        self._still = {one.number: (one.beats, self._since(one, answered)) for one in others}
         return tuple(one for one in others if self._is_gone(one, asked))
 
     def interrupted(self, now: float) -> None:
         """The store did not answer: what was observed before does not count any more."""
         self._still.clear()
         self._closed_counts_from = now + GONE_S
+
+    def _since(self, one: NodeSeen, answered: float) -> float:
+        beats, since = self._still.get(one.number, (None, answered))
+        return since if beats == one.beats else answered
 
     def _is_gone(self, one: NodeSeen, asked: float) -> bool:
         closed = one.closed and asked >= self._closed_counts_from

@@ -77,10 +77,9 @@ class Membership:
     async def watch(self) -> None:
         """Hold work back for as long as no beat is recent, also while one is under way."""
         while True:
-            left = self._until - self._clock.monotonic()
-            if left <= 0:
+            await self._clock.sleep(BEAT_S)
+            if self._clock.monotonic() >= self._until:
                 self._hold_back("the store has not been reached for too long")
-            await self._clock.sleep(left if left > 0 else BEAT_S)
 
     async def _beat(self) -> None:
         asked = self._clock.monotonic()

@@ -158,6 +158,13 @@ GROUPS = (
         },
     ),
     Group(
+        "nodes",
+        {
+            "serving/failure_detector.py": _unit("serving/test_failure_detector.py"),
+            "serving/nodes.py": _unit("serving/test_nodes.py"),
+        },
+    ),
+    Group(
         "ssrf",
         {
             "egress.py": (

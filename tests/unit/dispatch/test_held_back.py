@@ -198,8 +198,11 @@ async def test_nor_what_a_lease_of_the_old_one_brings(bench: Bench) -> None:
 
 @on_bench
 async def test_whose_results_come_too_late_does_not_begin(bench: Bench) -> None:
-    """It is in a task, waiting for the store, when others may take it over."""
-    bench.reads = frozenset({"first"})
+    """
+    It is in a task, waiting for the store, when others may take it over. It has done nothing: who
+    dies of an interruption does not die of that.
+    """
+    bench.reads, bench.dead_if_interrupted = frozenset({"first"}), frozenset({("r", "a")})
     dispatcher = await bench.start()
     dispatcher.start_until(bench.clock.monotonic() + 1)
     bench.failing["results"] = [BEFORE] * 6

@@ -1,8 +1,9 @@
 """Who is taken for gone, and when: beats as the store tells them, times as numbers."""
 
-from router.serving.failure_detector import CLOSED_S, GAP_S, GONE_S, FailureDetector
+from router.serving.failure_detector import FailureDetector
 from router.store.values import NodeCard, NodeSeen
 
+GONE_S, CLOSED_S, GAP_S = 15.0, 3.0, 5.0
 CARD = NodeCard("n", None, "1", "g")
 
 
@@ -106,6 +107,9 @@ def test_a_slow_store_is_no_gap() -> None:
         observer.now += GAP_S
         found = observer.looks(a_node())
     assert found == ["2"]
+    for _ in range(9):
+        observer.now += GAP_S + 0.1
+        assert observer.looks(a_node(beats=2)) == []
 
 
 def test_the_time_between_an_answer_and_the_next_question_counts() -> None:

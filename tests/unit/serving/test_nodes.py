@@ -6,15 +6,24 @@ from typing import Any
 
 import pytest
 
-from router import log
 from router.errors import StoreUnavailable
-from router.serving.failure_detector import GONE_S
-from router.serving.nodes import BEAT_S, LATE_S, RECLAIM_S, Membership, join
+from router.serving.nodes import Membership, join
 from router.store.values import Beats, NodeCard, Recovered
 from tests.clocks import ManualClock, settle
 from tests.conformance.model_nodes import ModelNodes
 
 CARD = NodeCard("n", None, "1", "g")
+GONE_S, LATE_S, BEAT_S, RECLAIM_S = 15.0, 10.0, 1.0, 5.0
+
+
+class Lines:
+    """A log that remembers."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def __getattr__(self, level: str) -> Callable[..., None]:
+        return lambda text, **_: self.said.append(text)
 
 
 class Store(ModelNodes):
@@ -24,6 +33,7 @@ class Store(ModelNodes):
         super().__init__(clock)
         self.away: set[str] = set()
         self.hangs: asyncio.Event | None = None
+        self.takes, self.clock = 0.0, clock
 
     def _reached(self, verb: str) -> None:
         if verb in self.away or "all" in self.away:
@@ -36,6 +46,8 @@ class Store(ModelNodes):
     async def beat(self, node: str, card: NodeCard) -> Beats | None:
         if self.hangs is not None and node != "2":
             await self.hangs.wait()
+        if self.takes:
+            await self.clock.sleep(self.takes)
         self._reached("beat")
         return await super().beat(node, card)
 
@@ -48,6 +60,7 @@ class Dispatch:
         self.told: list[tuple[float, str]] = []
         self.until = 0.0
         self.reclaim: Callable[[], Any] = lambda: None
+        self.recovered = Recovered(0, 0)
 
     def start_until(self, moment: float) -> None:
         self.until = moment
@@ -63,7 +76,7 @@ class Dispatch:
         self._note("recover")
         if (waits := self.reclaim()) is not None:
             await waits
-        return Recovered(0, 0)
+        return self.recovered
 
     def _note(self, what: str) -> None:
         self.told.append((self.clock.monotonic(), what))
@@ -78,7 +91,7 @@ class World:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.store, self.dispatch = Store(self.clock), Dispatch(self.clock)
-        self.other_beats = True
+        self.other_beats, self.log = True, Lines()
         self.tasks: list[asyncio.Future[None]] = []
 
     async def begin(self) -> None:
@@ -88,7 +101,7 @@ class World:
             joined=await join(self.store, CARD, self.clock),
             card=lambda: CARD,
             clock=self.clock,
-            log=log.get("test"),
+            log=self.log,  # type: ignore[arg-type]
         )
         await self.store.join(CARD)
         loops = (self.nodes.run(), self.nodes.watch(), self.other())
@@ -209,6 +222,63 @@ async def test_without_a_beat_for_long_it_starts_no_work_until_the_next(world: W
     world.store.away = {"beat"}
     await world.clock.advance(2 * LATE_S)
     assert len(world.dispatch.times("hold back")) == 2
+
+
+async def test_it_is_held_back_before_long(world: World) -> None:
+    """Also where beats take their time: counted from when the last one was asked for."""
+    world.store.takes = 0.25
+    await world.clock.advance(4)
+    asked = world.dispatch.until - LATE_S
+    assert asked == 3.5
+    world.store.away = {"beat"}
+    await world.clock.advance(2 * LATE_S)
+    (held_back,) = world.dispatch.times("hold back")
+    assert asked + LATE_S <= held_back < asked + LATE_S + 1
+
+
+async def test_an_outage_is_said_once_and_its_end(world: World) -> None:
+    await world.clock.advance(2)
+    assert world.log.said == []
+    for _ in range(2):
+        world.store.away = {"beat"}
+        await world.clock.advance(2 * LATE_S)
+        world.store.away = set()
+        await world.clock.advance(2)
+    assert world.log.said == [
+        "the store does not know that this node lives",
+        "no work is started",
+        "work is started again",
+    ] * 2  # fmt: skip
+
+
+async def test_the_first_beat_may_hang_too(world: World) -> None:
+    """Until then the time counts from when it joined."""
+    other = World()
+    other.store.hangs = asyncio.Event()
+    await other.begin()
+    assert other.dispatch.until == LATE_S
+    await other.clock.advance(LATE_S)
+    assert other.dispatch.times("hold back") == [LATE_S]
+    world.tasks += other.tasks
+
+
+@pytest.mark.parametrize("recovered", [Recovered(1, 0), Recovered(0, 1)])
+async def test_what_was_taken_over_is_said(world: World, recovered: Recovered) -> None:
+    await world.clock.advance(RECLAIM_S)
+    assert world.log.said == []
+    world.dispatch.recovered = recovered
+    await world.clock.advance(RECLAIM_S)
+    assert world.log.said == ["recovered"]
+
+
+async def test_its_end_ends_a_reclaim(world: World) -> None:
+    await world.clock.advance(1)
+    waits = asyncio.get_running_loop().create_future()
+    world.dispatch.reclaim = lambda: waits
+    await world.clock.advance(RECLAIM_S)
+    world.tasks[0].cancel()
+    await settle()
+    assert waits.cancelled()
 
 
 async def test_so_does_one_whose_beat_hangs(world: World) -> None:
