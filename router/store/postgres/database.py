@@ -71,6 +71,7 @@ class Database:
         self.ids: dict[int, str] = {}  # generations by number
         self.aside: list[str] = []  # jobs found unreadable since the last lease
         self.died: Died = untold  # what `recover` was given last
+        self.recent_days = 0, 0, 0  # today, and from which day to which leases look for deliveries
         self.running: dict[str, str] = {}  # jobs by themselves that run here, and their deliveries
         self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
 

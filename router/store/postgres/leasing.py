@@ -6,14 +6,17 @@ from typing import Any
 
 from router.model.delivery import Delivery
 from router.model.job import Work
+from router.model.settings import DAY_MS
 from router.store.common.states import RUNNING
-from router.store.postgres import corrupt
+from router.store.postgres import corrupt, partitions
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.rows import to_delivery, to_job
 from router.store.values import LeaseBatch
 
 LEASED_BYTES = 32 * 1024 * 1024
 """Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
+RECENT_DAYS = 1
+"""Before and after today: deliveries of other days are looked for when there are such."""
 LOCKED_MS = 5
 """When to ask again for due jobs that another node holds just now: it may not take them all."""
 
@@ -34,6 +37,12 @@ _JOB_ID, _DELIVERY_ID, _ENDPOINT, _TARGET, _DUE_AT, _GENERATION = 0, 1, 2, 9, 11
 _ROUTED_BY, _BYTES, _RUN = 28, 31, 32
 
 
+_RECENT = "{0} >= $7::uuid AND {0} < $8::uuid"
+"""Partitions of other days are left out when the statement begins: to look into all costs more."""
+_OTHERS = f"FROM due WHERE NOT ({_RECENT.format('delivery')})"
+_NEXT_DUES, _OTHER_DAYS = -2, -1
+
+
 def _lane(replayed: bool, besides: str) -> str:
     return (
         f"SELECT * FROM (SELECT q.* FROM queue q WHERE {_OPEN} AND q.replayed = {replayed} "
@@ -43,7 +52,7 @@ def _lane(replayed: bool, besides: str) -> str:
 
 
 _NAMED = (
-    "SELECT * FROM (SELECT q.* FROM unnest($7::uuid[]) WITH ORDINALITY f (job, place) "
+    "SELECT * FROM (SELECT q.* FROM unnest($9::uuid[]) WITH ORDINALITY f (job, place) "
     f"JOIN queue q ON q.job = f.job WHERE {_OPEN} AND q.due_at <= $3 ORDER BY f.place "
     "LIMIT a.slots FOR UPDATE OF q SKIP LOCKED) named UNION ALL "
 )
@@ -70,12 +79,13 @@ def _statement(named: str, besides: str) -> str:
             ) lanes
         ) q
         LEFT JOIN jobs j ON j.id = q.job AND j.delivery = q.delivery
-        LEFT JOIN deliveries d ON d.id = q.delivery
+            AND {_RECENT.format("j.delivery")}
+        LEFT JOIN deliveries d ON d.id = q.delivery AND {_RECENT.format("d.id")}
     ), fits AS MATERIALIZED (
         SELECT * FROM (
             SELECT *, sum(bytes) OVER (ORDER BY place, rank ROWS UNBOUNDED PRECEDING) AS upto
             FROM due
-        ) placed WHERE upto - bytes < $6
+        ) placed WHERE upto - bytes < $6 AND NOT EXISTS (SELECT {_OTHERS})
     ), taken AS (
         UPDATE queue SET state = {RUNNING}, attempt = fits.attempt, lease = $4, started_at = $5
         FROM fits WHERE queue.job = fits.job RETURNING fits.*
@@ -83,13 +93,14 @@ def _statement(named: str, besides: str) -> str:
         SELECT array_agg(least({_next_due(False)}, {_next_due(True)}) ORDER BY a.place) AS due_at
         FROM asked a
     )
-    SELECT t.*, CASE WHEN row_number() OVER () = 1 THEN rest.due_at END
-    FROM rest LEFT JOIN taken t ON true
+    SELECT t.*, CASE WHEN row_number() OVER () = 1 THEN rest.due_at END, (
+        SELECT array_agg(delivery) {_OTHERS}
+    ) FROM rest LEFT JOIN taken t ON true
     """
 
 
 _LEASE = _statement("", "")
-_LEASE_NAMED = _statement(_NAMED, "AND q.job <> ALL ($7::uuid[])")
+_LEASE_NAMED = _statement(_NAMED, "AND q.job <> ALL ($9::uuid[])")
 
 
 async def lease(
@@ -107,25 +118,50 @@ async def lease(
     if not slots:
         return LeaseBatch((), {})
     named = [job for target in slots for job in fresh.get(target, ())]
-    asked = (list(slots), list(slots.values()), now, lease, db.wall(now), LEASED_BYTES)
-
-    async def take(tx: Tx) -> tuple[Sequence[Any], Mapping[int, str]]:
-        rows = await tx.all(*((_LEASE_NAMED, *asked, named) if named else (_LEASE, *asked)))
-        numbers = {row[place] for row in rows for place in (_GENERATION, _ROUTED_BY)}
-        return rows, await tx.generation_ids(numbers - {None})
-
-    rows, generations = await db.state(1, take, db.dispatch)
-    taken = sorted(
-        [row for row in rows if row[_JOB_ID] is not None],
-        key=lambda row: (row[_DUE_AT], row[_JOB_ID]),
-    )
+    asked = list(slots), list(slots.values()), now, lease, db.wall(now), LEASED_BYTES
+    rows, generations = await db.state(1, lambda tx: _take(tx, asked, named), db.dispatch)
+    taken = [row for row in rows if row[_JOB_ID] is not None]
+    taken.sort(key=lambda row: (row[_DUE_AT], row[_JOB_ID]))
     works, unreadable = _works(taken, generations)
     if unreadable:
         await db.transact(lambda tx: corrupt.bury(tx, unreadable, now), db.dispatch)
     db.running.update([(one.job.id, one.job.delivery) for one, run in works if run is None])
-    next_due = _next_dues(dict(zip(slots, rows[0][-1], strict=True)), slots, taken, now)
+    next_due = _next_dues(dict(zip(slots, rows[0][_NEXT_DUES], strict=True)), slots, taken, now)
     aside, db.aside = db.aside, []
     return LeaseBatch(tuple([work for work, _ in works]), next_due, tuple(aside))
+
+
+async def _take(
+    tx: Tx, asked: Sequence[Any], named: Sequence[str]
+) -> tuple[Sequence[Any], Mapping[int, str]]:
+    """
+    The statement's rows, one at least, and generations by number. It takes nothing if there are
+    jobs of other days among the due ones: then these days are recent.
+    """
+    while True:
+        values = *asked, *_recent(tx.db)
+        rows = await tx.all(*((_LEASE_NAMED, *values, named) if named else (_LEASE, *values)))
+        if (others := rows[0][_OTHER_DAYS]) is None:
+            break
+        _widen(tx.db, others)
+    numbers = {row[place] for row in rows for place in (_GENERATION, _ROUTED_BY)}
+    return rows, await tx.generation_ids(numbers - {None})
+
+
+def _recent(db: Database) -> tuple[str, str]:
+    """Ids between which those lie whose deliveries a lease looks for."""
+    today = db.clock.now() // DAY_MS
+    if db.recent_days[0] != today:
+        db.recent_days = today, today - RECENT_DAYS, today + RECENT_DAYS
+    _, first, last = db.recent_days
+    return partitions.start(first * DAY_MS), partitions.start((last + 1) * DAY_MS)
+
+
+def _widen(db: Database, others: Sequence[str]) -> None:
+    """There are jobs of deliveries of other days: these days are recent too, until today ends."""
+    today, first, last = db.recent_days
+    days = [partitions.day_of(f"dlv_{other}") for other in others]
+    db.recent_days = today, min(first, *days), max(last, *days)
 
 
 def _works(

@@ -1,6 +1,8 @@
 """Leasing and settling: what is handed out, to whom, and what becomes of it."""
 
 import asyncio
+import random
+import re
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -9,6 +11,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from router.errors import StoreUnavailable
+from router.model.ids import Ids
 from router.model.job import Job
 from router.model.store_address import DatabaseUrl
 from router.store.postgres import leasing
@@ -105,7 +108,7 @@ async def test_leases_go_by_the_index_of_due_jobs_whatever_the_tables_held(
     await store.lease({"erp": 1}, lease="1/1", now=FAR)
 
     async def plan(tx: Tx) -> str:
-        values = (["erp"], [16], FAR, "1/1", FAR, 1)
+        values = (["erp"], [16], FAR, "1/1", FAR, 1, *leasing._recent(db))
         found = await tx.all(f"EXPLAIN (COSTS off) {leasing._LEASE}", *values)
         return "\n".join([line for (line,) in found])
 
@@ -113,6 +116,29 @@ async def test_leases_go_by_the_index_of_due_jobs_whatever_the_tables_held(
     assert text.count("using queue_due on queue") == 4, text
     assert "Seq Scan" not in text, text
     assert "Hash Join" not in text, text
+    for table in ("jobs", "deliveries"):  # of yesterday, today, tomorrow
+        assert len(set(re.findall(rf"on ({table}_[0-9]+)", text))) == 3, text
+
+
+async def test_jobs_of_deliveries_of_any_day_are_leased_within_the_same_bounds(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    """Also when the router has not met one of that day before."""
+    body = bytes(leasing.LEASED_BYTES // 2 + 1)
+    ids_at = [START_MS + day * 86_400_000 for day in (-30, -9, 0, 5)]
+    made = []
+    for n, at in enumerate(ids_at):
+        delivery = Ids(random.Random(n)).new("dlv", at)
+        jobs_ = [make.job(due_at=START_MS + n), make.job(target=f"t{n}")]
+        made.append(make.acceptance(id=delivery, body=body, jobs=jobs_))
+    await store.accept_all(made)
+    batch = await store.lease({"erp": 4, "t0": 1}, lease="1/1", now=FAR)
+    assert [work.delivery.id for work in batch.jobs] == [one.delivery.id for one in made[:2]]
+    assert batch.next_due == {"erp": START_MS + 2, "t0": START_MS}
+    assert len((await store.lease({"t0": 2, "t3": 1}, lease="1/2", now=FAR)).jobs) == 2
+    assert {job.id for job in await jobs(db) if job.state == "running"} == {
+        made[0].jobs[0].id, made[1].jobs[0].id, made[0].jobs[1].id, made[3].jobs[1].id
+    }  # fmt: skip
 
 
 # Several at once
