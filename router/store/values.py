@@ -81,6 +81,14 @@ def untold(_job: Job, _attempt: Attempt) -> None:
     """Nobody wants to know."""
 
 
+OnCommit = Callable[[int, float], None]
+"""Told of every transaction: how many things it was about, and its seconds."""
+
+
+def uncounted(_writes: int, _seconds: float) -> None:
+    """Nobody counts commits."""
+
+
 class Settled(msgspec.Struct, frozen=True):
     """
     What became of a settlement: its lease `held` the job and the end is written; it was written

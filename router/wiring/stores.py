@@ -1,7 +1,7 @@
 """The one road to a store, whatever it is: by its address."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,15 +10,10 @@ from router.clock import Clock
 from router.errors import SecretMissing, StoreAbsent, StoreRefused
 from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
 from router.store.protocol import Store, StoreReader
+from router.store.values import OnCommit, uncounted
 
 DRIVER = "asyncpg"
 EXTRA = "pip install 'webhook-rules-router[postgres]'"
-
-OnCommit = Callable[[int, float], None]
-
-
-def uncounted(_writes: int, _seconds: float) -> None:
-    """Nobody counts commits."""
 
 
 def exists(address: StoreAddress) -> bool:

@@ -20,9 +20,10 @@ from router.clock import Clock
 from router.store.protocol import Store
 from router.store.sqlite import location
 from router.store.sqlite.inline import InlineReader, InlineWriter
-from router.store.sqlite.store import SqliteStore, open_store, uncounted
+from router.store.sqlite.store import SqliteStore, open_store
 from router.store.sqlite.writer import Kind, Operation, _set, checkpoint_pages
 from router.store.sqlite.writer_state import Book
+from router.store.values import uncounted
 
 Twin = Callable[[], Coroutine[Any, Any, Any]]
 ASKED: ContextVar[Twin | None] = ContextVar("ASKED", default=None)

@@ -12,17 +12,9 @@ from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.connection import Connection, Lane, Work
-from router.store.values import Died, untold
+from router.store.values import Died, OnCommit, uncounted, untold
 
 T = TypeVar("T")
-
-OnCommit = Callable[[int, float], None]
-"""Told of every transaction: how many things it was about, and its seconds."""
-
-
-def uncounted(_writes: int, _seconds: float) -> None:
-    """Nobody counts commits."""
-
 
 WRITE_S, READ_S, NODE_S = 5.0, 120.0, 2.0
 """How long a statement may take."""

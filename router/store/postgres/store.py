@@ -29,7 +29,7 @@ from router.store.postgres import (
     schema,
     settling,
 )
-from router.store.postgres.database import Database, OnCommit, Tx, uncounted
+from router.store.postgres.database import Database, Tx
 from router.store.postgres.merging import Merged
 from router.store.postgres.nodes import Nodes
 from router.store.postgres.reader import PostgresReader
@@ -39,11 +39,13 @@ from router.store.values import (
     Died,
     Duplicate,
     LeaseBatch,
+    OnCommit,
     Pruned,
     Recovered,
     Retain,
     Selector,
     Settled,
+    uncounted,
     untold,
 )
 

@@ -14,9 +14,10 @@ from router.clock import Clock
 from router.store.sqlite import location, schema
 from router.store.sqlite.connection import open_in_memory
 from router.store.sqlite.reader import P, SqliteReader, T
-from router.store.sqlite.store import SqliteStore, uncounted
+from router.store.sqlite.store import SqliteStore
 from router.store.sqlite.writer import Kind, Operation, Writer
 from router.store.sqlite.writer_state import Book
+from router.store.values import uncounted
 
 
 class InlineWriter(Writer):

@@ -49,23 +49,18 @@ from router.store.values import (
     LeaseBatch,
     NodeCard,
     NodeSeen,
+    OnCommit,
     Pruned,
     Recovered,
     Retain,
     Selector,
     Settled,
+    uncounted,
     untold,
 )
 
 COPIES_WAIT_S = 1.0
 """Counts of copies are written at most this often."""
-
-
-OnCommit = Callable[[int, float], None]
-
-
-def uncounted(_writes: int, _seconds: float) -> None:
-    """Nobody counts commits."""
 
 
 def _verb(
