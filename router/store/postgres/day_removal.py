@@ -29,12 +29,15 @@ _MORE = f"""
     , count(*) FILTER (WHERE j.id >= $7) AS added
     , EXISTS (SELECT FROM runs r WHERE r.delivery = d.id AND r.turn IS NOT NULL) AS halts
 """
-_UNSEEN = """
-    SELECT count(*) FROM deliveries WHERE NOT kept AND id >= $1 AND id < $2
-    AND xid >= pg_snapshot_xmin($3::text::pg_snapshot)
-    AND NOT pg_visible_in_snapshot(xid, $3::text::pg_snapshot)
-"""
-"""By the transactions that stored them; after a dump was restored, all are."""
+_UNSEEN = (
+    "xid >= pg_snapshot_xmin($1::text::pg_snapshot) "
+    "AND NOT pg_visible_in_snapshot(xid, $1::text::pg_snapshot)"
+)
+"""Deliveries of transactions that had not committed; of a dump that was restored, all of them."""
+_ALL_UNSEEN = (
+    f"SELECT count(*) FROM deliveries WHERE NOT kept AND id >= $2 AND id < $3 AND {_UNSEEN}"
+)
+_NOW_UNSEEN = f"SELECT count(*) FROM deliveries_%d WHERE {_UNSEEN}"
 _DEAD = "SELECT count(*), max(ended_at) FROM jobs_%d WHERE state = %d"
 _ADDED = "SELECT count(*) FROM jobs_%d WHERE id >= $1"
 
@@ -75,14 +78,10 @@ class DayRemoval:
     async def _window(self, tx: Tx) -> tuple[str, Sequence[Any]]:
         if not self._snapshot:
             self._snapshot = await tx.one("SELECT pg_current_snapshot()::text")
-            self._unseen = await self._count_unseen(tx)
+            self._unseen = await tx.one(_ALL_UNSEEN, self._snapshot, self._first, self._end)
         end = await next_window(tx, self._first, self._end, kept=False)
         window = (self._first, end, self._end)
         return end, await judged(tx, self.ages, BETWEEN, *window, kept=False, more=_MORE)
-
-    async def _count_unseen(self, tx: Tx) -> int:
-        start = partitions.start(self.day * DAY_MS)
-        return int(await tx.one(_UNSEEN, start, self._end, self._snapshot))
 
     def _note(self, row: Any) -> None:
         self.deliveries += 1
@@ -102,6 +101,7 @@ class DayRemoval:
         parents = ", ".join(f"ONLY {table}_days" for table in partitions.DAYS)
         tables = ", ".join(f"{table}_{self.day}" for table in partitions.DAYS)
         await tx.run(f"SET LOCAL lock_timeout = '{LOCK_MS}ms'")
+        await tx.run("SET LOCAL enable_seqscan = off")
         try:
             await tx.run("SELECT pg_advisory_xact_lock($1)", partitions.LOCK)
             if self.day not in await partitions.there(tx):
@@ -120,7 +120,7 @@ class DayRemoval:
         seen: all else had ended for good. By indexes alone, as everybody waits meanwhile.
         """
         return (
-            await self._count_unseen(tx) > self._unseen
+            await tx.one(_NOW_UNSEEN % self.day, self._snapshot) > self._unseen
             or await tx.one(_ADDED % self.day, self._end) != self._added
             or tuple(await tx.row(_DEAD % (self.day, DEAD))) != (self._dead, self._died_at)
         )
