@@ -7,7 +7,7 @@ from router.model.operations import Replay, ReplayStep
 from router.store.protocol import Store
 from router.store.values import Accepted, Duplicate, Retain, Selector
 from tests.clocks import START_MS, SetClock
-from tests.store_values import Maker, a_settlement
+from tests.store_values import Maker, a_settlement, lease_one
 
 DAY_MS = 86_400_000
 ALL = Selector()
@@ -60,6 +60,10 @@ async def test_a_due_time_is_shown_as_the_clock_is_now(
     page = await store.reads.page(ALL, jobs=True)
     assert page.found[0].jobs == (job,)
     assert (await store.reads.target_counts())["erp"].oldest_due == due_at
+    await store.settle(a_settlement(await lease_one(store), "dead"))
+    await store.revive(ALL, now=START_MS + 8)
+    [job] = await store.reads.jobs(ALL)
+    assert job.due_at == START_MS + 8 + days * DAY_MS
 
 
 @STEPS
@@ -100,8 +104,6 @@ async def test_what_is_recorded_is_wall_time(store: Store, make: Maker, clock: S
     [job] = await store.reads.jobs(ALL)
     assert (job.state, job.ended_at) == ("dead", START_MS + DAY_MS + 7)
     await store.revive(ALL, now=START_MS + 8)
-    [job] = await store.reads.jobs(ALL)
-    assert job.due_at == START_MS + DAY_MS + 8
     await store.cancel(ALL, reason="r", now=START_MS + 9)
     [job] = await store.reads.jobs(ALL)
     assert (job.state, job.created_at, job.ended_at) == (

@@ -64,8 +64,8 @@ class DayRemoval:
         """Whether the whole day has been looked through."""
         return self._first == self._end
 
-    async def look(self, db: Database) -> None:
-        """Look through the next window, and move those away that stay."""
+    async def look(self, db: Database) -> bool:
+        """Look through the next window, and move those away that stay; whether any was there."""
         end, found = await db.ask(self._window)
         staying = [row for row in found if not row["may_go"] or row["halts"]]
         for ids in _batches(staying):
@@ -74,6 +74,7 @@ class DayRemoval:
             if row["may_go"] and not row["halts"]:
                 self._note(row)
         self._first = end
+        return bool(found)
 
     async def _window(self, tx: Tx) -> tuple[str, Sequence[Any]]:
         if not self._snapshot:

@@ -67,11 +67,9 @@ class Pruner:
         return Pruned(with_days + kept + later, keys, generations, more)
 
     async def _whole_days(self, ages: Ages) -> int:
-        gone = 0
-        for _ in range(WINDOWS):
-            if (day := await self._next_day(ages)) is None:
-                break
-            await day.look(self._db)
+        gone = windows = 0
+        while windows < WINDOWS and (day := await self._next_day(ages)) is not None:
+            windows += await day.look(self._db)
             if day.is_through:
                 self._day = None
                 try:
