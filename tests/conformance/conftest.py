@@ -1,4 +1,4 @@
-"""Every store, behind one fixture: a test of a verb holds for file, memory and model."""
+"""Every store, behind one fixture: a test of a verb holds for file, memory, server and model."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -38,6 +38,14 @@ async def store(
         yield memory
         await memory.close()
         return
+    if request.param == "postgres":
+        # A driver that few tests need.
+        from router.store.postgres.store import open_store as open_shared  # noqa: PLC0415
+
+        shared = await open_shared(await _emptied(request), clock=clock)
+        yield shared
+        await shared.close()
+        return
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     yield store
     await store.close()
@@ -51,13 +59,19 @@ async def fleet(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIter
         return
     # A driver that few tests need.
     from tests.conformance.postgres_fleet import PostgresFleet  # noqa: PLC0415
-    from tests.postgres.emptying import emptied  # noqa: PLC0415
 
-    address = request.getfixturevalue("postgres")
-    await emptied(address)
-    shared = PostgresFleet(address, clock)
+    shared = PostgresFleet(await _emptied(request), clock)
     yield shared
     await shared.close()
+
+
+async def _emptied(request: pytest.FixtureRequest) -> str:
+    """The address of this process's database, which is emptied."""
+    from tests.postgres.emptying import emptied  # noqa: PLC0415 - as above
+
+    address: str = request.getfixturevalue("postgres")
+    await emptied(address)
+    return address
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from router.store.values import Accepted, Selector, Settled
 from tests.clocks import START_MS
 from tests.store_values import Maker, a_settlement
 
-DATABASES = ("sqlite", "memory")
+DATABASES = ("sqlite", "memory", "postgres")
 """The kinds of store that are none of the tests' own."""
 
 A = (Predecessor("a"),)

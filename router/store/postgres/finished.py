@@ -17,26 +17,29 @@ WINDOWS = 5
 
 
 class Ages(msgspec.Struct, frozen=True):
-    """The times of a Retain, as times are recorded."""
+    """The times of a Retain, and the present, as times are recorded."""
 
     succeeded: int
     unmatched: int
     dead: int
     finished: int
+    now: int
 
     @classmethod
-    def of(cls, retain: Retain, ahead: int) -> "Ages":
-        """`ahead`: by how much recorded time is ahead of ledger time."""
+    def of(cls, retain: Retain, now: int, ahead: int) -> "Ages":
+        """`ahead`: by how much recorded time is ahead of ledger time, as of which it is `now`."""
         return cls(
             retain.succeeded_before + ahead,
             retain.unmatched_before + ahead,
             retain.dead_before + ahead,
             (retain.finished_before or 0) + ahead,
+            now + ahead,
         )
 
     def days(self) -> int:
         """The days (since 1970) before this one have ended so long ago that they go at once."""
-        return max(min(self.succeeded, self.unmatched), self.finished) // DAY_MS
+        over = max(min(self.succeeded, self.unmatched), self.finished)
+        return min(over, self.now) // DAY_MS
 
     def singles(self) -> int:
         """Of later days single deliveries may go that came before this: there is no hurry."""

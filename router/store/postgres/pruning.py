@@ -53,7 +53,7 @@ class Pruner:
             return await self._step(retain, now)
 
     async def _step(self, retain: Retain, now: int) -> Pruned:
-        db, ages = self._db, Ages.of(retain, self._db.clock.offset)
+        db, ages = self._db, Ages.of(retain, now, self._db.clock.offset)
         await db.transact(lambda tx: partitions.prepare(tx, now))
         with_days = await self._whole_days(ages)
         kept = await self._kept.step(ages, (0, ALWAYS), retain.limit, now)

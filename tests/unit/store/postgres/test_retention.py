@@ -84,7 +84,7 @@ async def test_what_was_found_and_comes_to_life_meanwhile_stays(
             await operations.revive(tx, selector=Selector(limit=1), now=FAR, after=None)
 
     ids = [one.delivery.id for one in dead]
-    removal = partial(remove, ages=Ages.of(OVER, 0), ids=ids, kept=False, now=FAR)
+    removal = partial(remove, ages=Ages.of(OVER, FAR, 0), ids=ids, kept=False, now=FAR)
     async with uncommitted(db, change):
         removing = await meanwhile(db, db.transact(removal))
         assert not removing.done()
