@@ -52,6 +52,9 @@ class ShareReport(msgspec.Struct, frozen=True):
     uses: Mapping[str, TargetUse] = {}
 
 
+NO_REPORT = ShareReport()
+
+
 class Shares(msgspec.Struct, frozen=True):
     """What a node was given; each division that changes it makes the next version."""
 

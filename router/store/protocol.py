@@ -14,6 +14,7 @@ from router.errors import RouterError
 from router.model.delivery import DeliverySummary
 from router.model.job import Group, Job, JobState, NewJob, Settlement
 from router.model.operations import Audit, Cause, Change, Planned, Replay, ReplayStep
+from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.model.target import TargetCounts
 from router.store.values import (
     Acceptance,
@@ -269,10 +270,12 @@ class NodeStore(Protocol):
     async def join(self, card: NodeCard) -> str:
         """A number that no node has or had, without a `/`; it lives from now on."""
 
-    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+    async def beat(
+        self, node: str, card: NodeCard, report: ShareReport = NO_REPORT
+    ) -> Beats | None:
         """
-        Say that this node lives, and what it is now; returns who else does. None: it has been
-        declared gone, and must join anew.
+        Say that this node lives, what it is now, and what it makes of its shares; returns who else
+        lives. None: it has been declared gone, and must join anew.
         """
 
     async def declare_gone(self, node: str, beats: int) -> bool:
@@ -285,6 +288,17 @@ class NodeStore(Protocol):
         """
         Whether this node, and no other, has the claim of that name from now on for `ttl_ms`: it was
         free, or its own, or it had expired, or its holder is gone. A node that is gone gets none.
+        """
+
+    async def divide(
+        self, node: str, division: Division, *, generation: str, ttl_ms: int
+    ) -> Shares | None:
+        """
+        Divide the shares of all nodes anew, in one transaction in which this node has the claim
+        `shares` and its generation is in force; returns its own. None, and nothing has changed: it
+        does not have the claim, or other rules are in force.
+
+        A node that is gone counts as long as jobs run under its leases.
         """
 
 

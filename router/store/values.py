@@ -10,6 +10,7 @@ import msgspec
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Attempt, Job, NewJob, Work
 from router.model.selector import FIELDS, Criteria
+from router.model.share import Shares
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -142,10 +143,14 @@ class NodeSeen(msgspec.Struct, frozen=True):
 
 
 class Beats(msgspec.Struct, frozen=True):
-    """The store's time, and every other node that is not gone."""
+    """
+    The store's time, and every other node that is not gone. `shares` is what the node was given
+    last; None: the version that it goes by.
+    """
 
     now: int
     others: tuple[NodeSeen, ...] = ()
+    shares: Shares | None = None
 
 
 class LeaseBatch(msgspec.Struct, frozen=True):

@@ -73,9 +73,13 @@ class ModelLists(ModelNodes):
         return found
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
-        running = [j for j in self._jobs.values() if j.state == "running"]
-        holders = {node_of(j.lease or "") for j in running} - {node}
-        return frozenset(holder for holder in holders if not self.lives(holder))
+        return frozenset(one for one in self._holders() - {node} if not self.lives(one))
+
+    def _holds_leases(self, node: str) -> bool:
+        return node in self._holders()
+
+    def _holders(self) -> set[str]:
+        return {node_of(j.lease or "") for j in self._jobs.values() if j.state == "running"}
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         running = [j for j in self._jobs.values() if j.state == "running"]

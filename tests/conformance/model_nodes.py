@@ -1,8 +1,9 @@
-"""What the model knows of nodes: which live, which are gone, who has which claim."""
+"""What the model knows of nodes: which live, which are gone, who has which claim and share."""
 
 from msgspec.structs import replace
 
 from router.clock import Clock
+from router.model.share import NO_REPORT, Division, ShareReport, ShareRow, Shares
 from router.store.values import Beats, NodeCard, NodeSeen
 
 
@@ -15,6 +16,8 @@ class ModelNodes:
         self._clock = clock
         self._nodes: dict[str, NodeSeen] = {}
         self._claims: dict[str, tuple[str, int]] = {}
+        self._reports: dict[str, ShareReport] = {}
+        self._shares: dict[str, ShareRow] = {}
 
     async def join(self, card: NodeCard) -> str:
         number = str(len(self._nodes) + 1)
@@ -24,15 +27,20 @@ class ModelNodes:
     def lives(self, node: str) -> bool:
         return node in self._nodes and not self._nodes[node].gone
 
-    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+    async def beat(
+        self, node: str, card: NodeCard, report: ShareReport = NO_REPORT
+    ) -> Beats | None:
         if not self.lives(node):
             return None
+        self._reports[node] = report
         now, seen = self._clock.now(), self._nodes[node]
         self._nodes[node] = replace(
             seen, card=card, beats=seen.beats + 1, last_beat_at=now, closed=False
         )
         others = [one for one in self._nodes.values() if not one.gone and one.number != node]
-        return Beats(now, tuple(others))
+        shares = self._shares[node].shares if node in self._shares else None
+        told = None if shares is None or shares.version == report.version else shares
+        return Beats(now, tuple(others), told)
 
     async def declare_gone(self, node: str, beats: int) -> bool:
         if self.lives(node) and self._nodes[node].beats == beats:
@@ -47,6 +55,29 @@ class ModelNodes:
             return False
         self._claims[name] = node, now + ttl_ms
         return True
+
+    async def divide(
+        self, node: str, division: Division, *, generation: str, ttl_ms: int
+    ) -> Shares | None:
+        if not self._holds(generation) or not await self.claim("shares", node, ttl_ms):
+            return None
+        rows = []
+        for one in self._nodes:
+            row, gone = self._shares.get(one, ShareRow(one)), not self.lives(one)
+            if not gone or (one in self._shares and self._holds_leases(one)):
+                rows.append(replace(row, report=self._reports.get(one, NO_REPORT), gone=gone))
+        self._shares = {row.node: row for row in (*rows, *division(rows)) if row.shares.version}
+        return self._shares[node].shares if node in self._shares else Shares()
+
+    def _holds(self, generation: str) -> bool:
+        """Whether this generation is in force."""
+        del generation
+        return True
+
+    def _holds_leases(self, node: str) -> bool:
+        """Whether jobs run under leases of this node."""
+        del node
+        return False
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         return tuple(self._nodes.values())

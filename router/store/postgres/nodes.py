@@ -2,10 +2,18 @@
 
 from typing import Any
 
+import msgspec
+
+from router.model.share import NO_REPORT, Division, ShareReport, Shares
+from router.store.postgres import shares
 from router.store.postgres.connection import Connection
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.publishing import in_force
+from router.store.postgres.shares import to_shares
 from router.store.values import Beats, NodeCard, NodeSeen
 
+CLAIM = "shares"
+"""Whoever has it divides them."""
 LOCK_CLASS = 0x5748
 """Each node's session holds the advisory lock (this, its number) as long as it is connected."""
 GONE_SHOWN = "1 hour"
@@ -32,10 +40,12 @@ _JOIN = "INSERT INTO nodes (name, admin, version, generation) VALUES ($1, $2, $3
 _BEAT = f"""
     WITH beaten AS (
         UPDATE nodes SET beat = beat + 1, seen_at = clock_timestamp(),
-            name = $2, admin = $3, version = $4, generation = $5
+            name = $2, admin = $3, version = $4, generation = $5, report = $6
         WHERE n = $1 AND NOT gone RETURNING {_MS.format("seen_at")} AS now
     ), {_CONNECTED}
-    SELECT beaten.now, {_SEEN} FROM beaten LEFT JOIN nodes n ON n.n <> $1 AND NOT n.gone
+    SELECT beaten.now, s.version, s.given, {_SEEN}
+    FROM beaten LEFT JOIN shares s ON s.node = $1 AND s.version <> $7
+    LEFT JOIN nodes n ON n.n <> $1 AND NOT n.gone
     ORDER BY n.n
 """
 _DECLARE_GONE = """
@@ -96,18 +106,22 @@ class Nodes:
         await self._db.node.run(lambda connection: self._lock(connection, number))
         return str(number)
 
-    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+    async def beat(
+        self, node: str, card: NodeCard, report: ShareReport = NO_REPORT
+    ) -> Beats | None:
         """Say that this node lives; who else does. None: it is gone."""
+        values = *_card(card), msgspec.json.encode(report), report.version
 
         async def beaten(connection: Connection) -> Any:
             await self._lock(connection, int(node))
-            return await connection.fetch(_BEAT, int(node), *_card(card))
+            return await connection.fetch(_BEAT, int(node), *values)
 
         rows = await self._db.node.run(beaten)
         if not rows:
             return None
-        others = tuple([_seen(row[1:]) for row in rows if row[1] is not None])
-        return Beats(rows[0][0], others)
+        now, version, given = rows[0][:3]
+        others = tuple([_seen(row[3:]) for row in rows if row[3] is not None])
+        return Beats(now, others, None if version is None else to_shares(version, given))
 
     async def declare_gone(self, node: str, beats: int) -> bool:
         """Mark a node as gone unless it has beaten since; whether it is gone now."""
@@ -115,7 +129,18 @@ class Nodes:
 
     async def claim(self, name: str, node: str, ttl_ms: int) -> bool:
         """Whether the node has this claim from now on."""
-        return bool(await self._db.state(1, lambda tx: tx.one(_CLAIM, name, int(node), ttl_ms)))
+        return await self._db.state(1, lambda tx: claimed(tx, name, node, ttl_ms))
+
+    async def divide(
+        self, node: str, division: Division, *, generation: str, ttl_ms: int
+    ) -> Shares | None:
+        """Divide the shares of all nodes anew, if this one may; its own."""
+
+        async def divide(tx: Tx) -> Shares | None:
+            may = await in_force(tx, generation) and await claimed(tx, CLAIM, node, ttl_ms)
+            return await shares.divide(tx, node, division) if may else None
+
+        return await self._db.transact(divide)
 
     async def _lock(self, connection: Connection, number: int) -> None:
         """Its lock is held by this connection; one that was lost may keep it for a moment."""
@@ -125,6 +150,11 @@ class Nodes:
         sql = "SELECT pg_try_advisory_lock($1, $2)"
         if await connection.fetchval(sql, LOCK_CLASS, number):
             self._locked = connection, number
+
+
+async def claimed(tx: Tx, name: str, node: str, ttl_ms: int) -> bool:
+    """Whether the node has this claim from now on; its row is locked then."""
+    return bool(await tx.one(_CLAIM, name, int(node), ttl_ms))
 
 
 async def listed(tx: Tx) -> tuple[NodeSeen, ...]:

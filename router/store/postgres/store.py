@@ -80,6 +80,7 @@ class PostgresStore:
         nodes = Nodes(db)
         self.join, self.beat = nodes.join, nodes.beat
         self.declare_gone, self.claim = nodes.declare_gone, nodes.claim
+        self.divide = nodes.divide
         self._ends = Merged(partial(settling.settle_all, db))
         self._copies = copies.Copies()
         self._pruner = pruning.Pruner(db)

@@ -14,6 +14,7 @@ from router.clock import Clock
 from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.model.job import Job, NewJob, Settlement
 from router.model.operations import Audit
+from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.model.target import Pause
 from router.store.sqlite import (
     adding,
@@ -189,7 +190,10 @@ class SqliteStore:
         self.reads.node = NodeSeen(secrets.token_hex(6), card, 0, self._clock.now())
         return self.reads.node.number
 
-    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+    async def beat(
+        self, node: str, card: NodeCard, report: ShareReport = NO_REPORT
+    ) -> Beats | None:
+        del report
         now, seen = self._clock.now(), self.reads.node
         beats = 1 if seen is None else seen.beats + 1
         self.reads.node = NodeSeen(node, card, beats, now)
@@ -202,6 +206,12 @@ class SqliteStore:
     async def claim(self, name: str, node: str, ttl_ms: int) -> bool:
         del name, node, ttl_ms
         return True
+
+    async def divide(
+        self, node: str, division: Division, *, generation: str, ttl_ms: int
+    ) -> Shares | None:
+        del node, division, generation, ttl_ms
+        return None
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         now = self._clock.ledger()

@@ -179,7 +179,16 @@ CREATE TABLE nodes (
     generation text COLLATE "C" NOT NULL,
     beat bigint NOT NULL DEFAULT 0,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    gone boolean NOT NULL DEFAULT false
+    gone boolean NOT NULL DEFAULT false,
+    report bytea                        -- JSON, what it makes of its shares; NULL: nothing yet
+);
+
+-- What each node may use of the limits of targets; written by whoever has the claim `shares`.
+CREATE TABLE shares (
+    node bigint PRIMARY KEY,
+    version bigint NOT NULL,
+    given bytea NOT NULL,               -- JSON, target to [jobs at once, starts a second]
+    held bytea NOT NULL                 -- the same: what it may use until it reports that version
 );
 
 -- What one node does for all.
