@@ -129,6 +129,7 @@ async def test_causes_are_counted_and_the_latest_comes_first(
     [
         (None, None, [2, 1, 0]),
         (-(10**15), 10**18, [2, 1, 0]),
+        (START_MS, START_MS + 3, [2, 1, 0]),
         (START_MS + 1, None, [2, 1]),
         (None, START_MS + 2, [1, 0]),
         (START_MS + 1, START_MS + 2, [1]),
