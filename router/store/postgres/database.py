@@ -31,14 +31,16 @@ BY_INDEX = {
 Statements that take some rows of tables of any size go by their indexes, whatever the tables held
 when the plan was made: a plan from an empty table would be kept until the next ANALYZE.
 """
+QUESTIONS = {"default_transaction_read_only": "on", "plan_cache_mode": "force_custom_plan"}
+"""
+A question is planned for what it asks: which days it is about, how many a list names, how rare what
+it selects is. A plan for any values may take a thousand times as long.
+"""
 CROSSED = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
 )
-
-
-READ_ONLY = {"default_transaction_read_only": "on"}
 
 
 class Database:
@@ -56,7 +58,7 @@ class Database:
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX)
-        self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S, READ_ONLY)
+        self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S, QUESTIONS)
         self.node = Lane(address, "node", 1, NODE_S, {"synchronous_commit": "off"})
         self.numbers: dict[str, int] = {}  # generations by id that have been named today
         self._today = 0

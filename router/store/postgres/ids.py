@@ -11,6 +11,11 @@ def encode_id(id_: str) -> bytes:
     return int(id_[4:].translate(_TO_BASE_32), 32).to_bytes(16, "big")
 
 
+def time_of(id_: str) -> int:
+    """When an id was made, in Unix milliseconds. Raises ValueError: it is none."""
+    return int.from_bytes(encode_id(id_)[:6], "big")
+
+
 def decode_id(raw: bytes) -> str:
     """The ULID of those bytes; the kind before it is the column's."""
     return digits(int.from_bytes(raw, "big"), ULID_LENGTH // 2)

@@ -89,6 +89,7 @@ async def revive(tx: Tx, *, selector: Selector, now: int, after: str | None) -> 
 
 async def _select(tx: Tx, selector: Selector, verb: Change, after: str | None) -> _Selected:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
+    await tx.run("SET LOCAL plan_cache_mode = force_custom_plan")  # as a question: see QUESTIONS
     sql, values = (await selection.of(tx, selector)).changed(verb)
     whole = selector.limit is not None or bool(selector.ids)
     order, limit = ("DESC", selector.limit) if whole else ("ASC", STEP)

@@ -3,7 +3,7 @@
 from router.model.ids import earliest
 from router.model.settings import DAY_MS
 from router.store.postgres.database import Tx
-from router.store.postgres.ids import ULID_LENGTH, encode_id
+from router.store.postgres.ids import ULID_LENGTH, time_of
 
 AHEAD = 7
 """Days that are there before they begin."""
@@ -34,7 +34,7 @@ async def prepare(tx: Tx, now: int) -> None:
 
 def day_of(id_: str) -> int:
     """The day that an id lies in."""
-    return int.from_bytes(encode_id(id_)[:6], "big") // DAY_MS
+    return time_of(id_) // DAY_MS
 
 
 async def add(tx: Tx, *days: int) -> None:

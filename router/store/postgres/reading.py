@@ -1,5 +1,6 @@
 """Questions about what all routers have committed."""
 
+from asyncio import to_thread
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -118,29 +119,40 @@ _REPLAYS_DEEP = 100
 
 async def results(tx: Tx, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
     """The results of these actions of the job's run, or of the run that it replays."""
-    run = await tx.one(
-        "SELECT coalesce((SELECT run FROM queue WHERE job = $1), "
-        "(SELECT run FROM jobs WHERE id = $1))",
-        job,
+    run = await tx.one("SELECT run FROM queue WHERE job = $1", job) or await tx.one(
+        "SELECT run FROM jobs WHERE id = $1", job
     )
+    run = run and f"job_{run}"
     found: dict[str, Any] = {}
     for _ in range(_REPLAYS_DEEP):
         left = sorted(actions - found.keys())
         if run is None or not left:
             break
-        # Of each action the last attempt that ran: neither interrupted nor skipped.
-        rows = await tx.all(
-            "SELECT j.action, a.result FROM runs r JOIN jobs j ON j.delivery = r.delivery "
-            "AND j.run = r.id JOIN attempts a ON a.job = j.id WHERE r.id = $1 "
-            "AND a.outcome NOT IN ($2, $3) AND j.action = ANY($4) ORDER BY j.id, a.number",
-            f"job_{run}",
-            OUTCOME["interrupted"],
-            OUTCOME["skipped"],
+        row = await tx.row("SELECT delivery, origin FROM runs WHERE id = $1", run)
+        if row is None:
+            break  # retention has removed it
+        delivery, origin = row
+        members = await tx.all(
+            "SELECT id, action FROM jobs WHERE delivery = $1 AND run = $2 AND action = ANY($3)",
+            f"dlv_{delivery}",
+            run,
             left,
         )
-        found |= {action: decode_json(result) for action, result in rows}
-        run = await tx.one("SELECT origin FROM runs WHERE id = $1", f"job_{run}")
+        found |= await _last_results(tx, {f"job_{id_}": action for id_, action in members})
+        run = origin and f"job_{origin}"
     return found
+
+
+async def _last_results(tx: Tx, actions: Mapping[str, str]) -> dict[str, Any]:
+    """Of each of these jobs' actions, by the last attempt that ran: not cut off nor skipped."""
+    rows = await tx.all(
+        "SELECT job, result FROM attempts WHERE job = ANY($1) AND outcome NOT IN ($2, $3) "
+        "ORDER BY job, number",
+        list(actions),
+        OUTCOME["interrupted"],
+        OUTCOME["skipped"],
+    )
+    return {actions[f"job_{job}"]: decode_json(result) for job, result in rows}
 
 
 async def counts(tx: Tx) -> Mapping[str, Mapping[JobState, int]]:
@@ -165,6 +177,10 @@ async def causes(tx: Tx, selector: Selector) -> tuple[Cause, ...]:
         *asked,
         selector.limit,
     )
+    return await to_thread(_joined, rows)  # reasons that all differ take their time
+
+
+def _joined(rows: Sequence[Any]) -> tuple[Cause, ...]:
     return joined(
         cause(*where, unescape(reason), count, first, last, tuple([f"job_{one}" for one in some]))
         for *where, reason, count, first, last, some in rows
@@ -174,12 +190,16 @@ async def causes(tx: Tx, selector: Selector) -> tuple[Cause, ...]:
 async def names(tx: Tx, kind: NameKind) -> tuple[str, ...]:
     """Of a rule also where only its counts are left."""
     if kind == "cause":
-        return tuple(sorted({key_of(*death) for death in await selection.deaths(tx)}))
+        return await to_thread(_keys, await selection.deaths(tx))
     sql = {
         "endpoint": "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1",
         "rule": "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1",
     }[kind]
     return tuple([name for (name,) in await tx.all(sql)])
+
+
+def _keys(deaths: Sequence[selection.Death]) -> tuple[str, ...]:
+    return tuple(sorted({key_of(*death) for death in deaths}))
 
 
 async def rule_counts(tx: Tx) -> Mapping[str, RuleCount]:

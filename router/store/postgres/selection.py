@@ -1,5 +1,7 @@
 """Selectors in the words of PostgreSQL's tables."""
 
+from asyncio import to_thread
+
 from router.errors import UsageError
 from router.model.ids import DIGITS, earliest
 from router.model.settings import DAY_MS
@@ -33,8 +35,13 @@ async def of(tx: Tx, selector: Selector) -> "PostgresSelection":
     """
     selected = PostgresSelection(selector)
     if selector.cause is not None:
-        selected.deaths = [one for one in await deaths(tx) if key_of(*one) == selector.cause]
+        found = await deaths(tx)
+        selected.deaths = await to_thread(_those_of, found, selector.cause)
     return selected
+
+
+def _those_of(deaths: list[Death], cause: str) -> list[Death]:
+    return [death for death in deaths if key_of(*death) == cause]
 
 
 async def deaths(tx: Tx) -> list[Death]:
@@ -77,8 +84,8 @@ class PostgresSelection(Selection):
         As the ids say too, nearly: who looks for rows of some days reads no others. A row may tell
         another time than its id does, so it is a day more.
         """
-        first = given(f"{table}.id >= ?", None if since is None else _lowest(since - DAY_MS))
-        last = given(f"{table}.id < ?", None if until is None else _lowest(until + DAY_MS))
+        first = given(f"{table}.id >= ?", None if since is None else lowest(since - DAY_MS))
+        last = given(f"{table}.id < ?", None if until is None else lowest(until + DAY_MS))
         return all_of([first, last, super().within(table, column, since, until)])
 
     def is_in(self, state: str) -> str:
@@ -90,16 +97,16 @@ class PostgresSelection(Selection):
     def died_so(self) -> Condition:
         if not self.deaths:
             return NONE
-        died_so = "(j.rule, j.action, j.target, coalesce(j.reason, ''))"
-        listed = "SELECT * FROM unnest(?::text[], ?::text[], ?::text[], ?::text[])"
-        columns = [[escape(text) for text in column] for column in zip(*self.deaths, strict=True)]
-        return f"{self.is_in('dead')} AND {died_so} IN ({listed})", columns
+        rule, action, target, _ = self.deaths[0]  # those of one cause have these alike
+        died_so = "j.rule = ? AND j.action = ? AND j.target = ? AND coalesce(j.reason, '') = ANY(?)"
+        reasons = [escape(reason) for _, _, _, reason in self.deaths]
+        return f"{self.is_in('dead')} AND {died_so}", [rule, action, target, reasons]
 
     def text(self, text: str | None) -> str | None:
         return escape(text)
 
 
-def _lowest(at: int) -> str:
+def lowest(at: int) -> str:
     """The lowest id of this time; ids know no other times than those of 48 bits."""
     return place(earliest("dlv", min(max(at, 0), (1 << TIME_BITS) - 1)))
 

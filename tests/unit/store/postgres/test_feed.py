@@ -6,9 +6,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from router.model.ids import earliest
+from router.model.settings import DAY_MS
 from router.store.postgres.ids import encode_id
 from router.store.postgres.store import PostgresStore
 from router.store.values import FeedQuery, Following
+from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker
 
 ADD = """
@@ -116,3 +119,26 @@ async def test_a_place_of_another_ledger_or_of_the_future_is_found_by_its_time(
         found = await store.reads.following(FeedQuery(cursor=cursor))
         assert (ids(found), found.other) == ([second], True)
         assert (await after(store, found.cursor))[0] == []
+
+
+async def test_a_place_in_the_future_hides_nothing_that_comes(
+    store: PostgresStore, make: Maker, first: str
+) -> None:
+    """The clock was ahead by days, and has been put right: what is new has lower ids than old."""
+    ahead = f"{earliest('dlv', START_MS + 9 * DAY_MS)}{'0' * 16}"
+    await store.accept(make.acceptance(jobs=(), id=ahead))
+    found, cursor = await told(store, None, 2)
+    assert found == [first, ahead]
+    new = await sent(store, make)
+    assert (await told(store, cursor))[0] == [new]
+
+
+async def test_who_slept_for_days_misses_nothing(
+    store: PostgresStore, make: Maker, clock: ManualClock, first: str
+) -> None:
+    now = await store.reads.following(FeedQuery(since="now"))
+    _, behind = await told(store, None)
+    new = [await sent(store, make)]
+    await clock.advance(9 * DAY_MS / 1000)
+    for cursor in (now.cursor, behind):
+        assert (await told(store, cursor))[0] == new
