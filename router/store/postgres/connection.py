@@ -88,8 +88,6 @@ class Lane:
             connection = await self._connection()
             try:
                 return await work(connection)
-            except ValueError:  # asyncpg's own are InterfaceErrors too: nothing has been sent
-                raise
             except LOST as error:
                 connection.terminate()
                 raise self._unavailable(error) from error

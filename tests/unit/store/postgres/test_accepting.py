@@ -99,14 +99,16 @@ async def test_what_cannot_be_stored_fails_alone(db: Database, make: Maker, key:
         make.acceptance(key, jobs=[make.job(due_at=2**70)]),  # no number of the database
         make.acceptance(random.Random(1).randbytes(9_000)),  # no index takes it
         make.acceptance(b"cut", jobs=[make.job(target="a\x00b")]),  # a NUL where none can be
+        make.acceptance(events=[make.event(name="\ud800")]),  # no character
     ]
-    good = [make.acceptance(bytes([i])) for i in range(4)]
-    receipts = await accept(db, good[0], bad[0], good[1], bad[1], good[2], bad[2], good[3])
+    good = [make.acceptance(bytes([i])) for i in range(5)]
+    pairs = zip(bad, good[1:], strict=True)
+    receipts = await accept(db, good[0], *[one for pair in pairs for one in pair])
     for receipt in receipts[1::2]:
         assert isinstance(receipt, StoreUnavailable)
         assert str(receipt).startswith("this cannot be stored: ")
     assert receipts[::2] == [Accepted(one.delivery.id) for one in good]
-    assert (await counted(db))[:2] == (4, 4)
+    assert (await counted(db))[:2] == (5, 5)
 
 
 async def test_a_day_without_partitions_is_made(db: Database, make: Maker) -> None:
