@@ -1,6 +1,5 @@
 """What stands in the tables, by their rows alone; and how to change it."""
 
-import asyncio
 from typing import Any
 
 from router.model.delivery import Delivery
@@ -34,14 +33,3 @@ async def counted(db: Database) -> tuple[int, ...]:
     tables = ("deliveries", "keys", "jobs", "queue")
     counts = [f"(SELECT count(*) FROM {table})" for table in tables]  # noqa: S608 - our words
     return tuple((await rows(db, f"SELECT {', '.join(counts)}"))[0])
-
-
-async def waiting(db: Database, count: int, *working: "asyncio.Future[Any]") -> None:
-    """Until so many of its connections wait for a lock, while none of these is done."""
-    sql = (
-        "SELECT count(*) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    )
-    while (await rows(db, sql))[0][0] < count:
-        for task in working:
-            assert not task.done(), await task

@@ -1,12 +1,13 @@
 """Several routers accept into one database at once: keys are the fleet's, and nobody deadlocks."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 import pytest
 
+from router.errors import RouterError
 from router.model.job import Group, Turn
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.accepting import accept_all, accept_within
@@ -16,17 +17,16 @@ from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, JumpingClock
 from tests.postgres.server import Server
 from tests.store_values import Maker
-from tests.unit.store.postgres.looking import counted, rows, waiting
+from tests.unit.store.postgres.at_once import Pause, meanwhile, paused
+from tests.unit.store.postgres.looking import counted, rows
 
 
 @pytest.fixture
-async def other(db: Database, empty_postgres: str) -> AsyncIterator[Database]:
-    """Another router's. What its deliveries and rules refer to is known to both."""
-    other = Database(DatabaseUrl(empty_postgres), JumpingClock(), 6)
+async def other(db: Database, other: Database) -> Database:
+    """Another router's: both know what deliveries and rules refer to, so neither waits for that."""
     for database in (db, other):
         await accept_all(database, [Maker(2).acceptance()], START_MS)
-    yield other
-    await other.close()
+    return other
 
 
 @pytest.fixture
@@ -37,28 +37,18 @@ async def listener(db: Database, empty_postgres: str) -> AsyncIterator[asyncpg.C
 
 
 @asynccontextmanager
-async def held(
-    db: Database, one: Acceptance, *, commits: bool = False
-) -> AsyncIterator["asyncio.Task[None]"]:
+async def held(db: Database, one: Acceptance, *, commits: bool = False) -> AsyncIterator[None]:
     """It is stored by a transaction that ends with this context."""
-    gate = asyncio.Event()
 
-    async def hold(tx: Tx) -> None:
+    async def hold(tx: Tx, pause: Pause) -> None:
         await accept_within(tx, [one], START_MS)
-        stored.set()
-        await gate.wait()
+        await pause()
         if not commits:
             raise asyncpg.DataError("taken back")
 
-    stored = asyncio.Event()
-    task = asyncio.create_task(db.transact(hold))
-    try:
-        await stored.wait()
-        yield task
-    finally:
-        gate.set()
-        await asyncio.wait([task])
-        assert commits or isinstance(task.exception(), asyncpg.DataError)
+    with suppress(asyncpg.DataError):
+        async with paused(db, hold):
+            yield
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -70,8 +60,8 @@ async def test_a_copy_waits_for_the_commit_of_the_first(
     one = make.acceptance(b"k")
     copy = make.acceptance(b"k", *[b"j"] * several)
     async with held(db, one, commits=commits):
-        second = asyncio.create_task(accept_all(other, [copy], START_MS))
-        await waiting(db, 1, second)
+        second = await meanwhile(db, accept_all(other, [copy], START_MS))
+        assert not second.done()
     expected = Duplicate(one.delivery.id) if commits else Accepted(copy.delivery.id)
     assert await second == [expected]
     assert await counted(db) == (2, 1 + (several and not commits), 2, 2)
@@ -85,8 +75,8 @@ async def test_the_same_delivery_is_stored_once(
     """By a call of unknown outcome that goes on, and by the one that repeats it."""
     one = make.acceptance(events=[make.event(i, *[b"%d" % i] * keyed) for i in range(events)])
     async with held(db, one, commits=True):
-        again = asyncio.create_task(accept_all(other, [one], START_MS))
-        await waiting(db, 1, again)
+        again = await meanwhile(db, accept_all(other, [one], START_MS))
+        assert not again.done()
     assert await again == [Accepted(one.delivery.id)]
     assert await counted(db) == (2, events * keyed, 1 + events, 1 + events)
 
@@ -96,10 +86,13 @@ async def test_copies_at_one_router_are_judged_in_the_order_in_which_they_came(
 ) -> None:
     """Though the first of them waits for somebody, and there are connections left."""
     store = PostgresStore(other)
+
+    async def asked(group: Sequence[Acceptance]) -> Sequence[Accepted | Duplicate | RouterError]:
+        return await store.accept_all(group)
+
     first = [make.acceptance(b"a"), make.acceptance(b"k")]
     async with held(db, make.acceptance(b"a")):
-        earlier = store.accept_all(first)
-        await waiting(db, 1, earlier)
+        earlier = await meanwhile(db, asked(first))
         later = store.accept_all([make.acceptance(b"k")])
         for _ in range(10):
             assert await counted(db) == (1, 0, 1, 1)
@@ -133,12 +126,11 @@ async def test_groups_that_overlap_in_opposite_orders_do_not_deadlock(
     group = [one(number) for number in range(9)]
     copies = [one(number) for number in range(9)] if events else group
     async with held(db, group[4]):
-        both = [
-            asyncio.create_task(accept_all(other, group, START_MS)),
-            asyncio.create_task(accept_all(another, copies[::-1], START_MS)),
-        ]
-        await waiting(db, 2, *both)
-    receipts, mirrored = await asyncio.gather(*both)
+        one_way = await meanwhile(db, accept_all(other, group, START_MS))
+        other_way = await meanwhile(db, accept_all(another, copies[::-1], START_MS), blocked=2)
+        assert not one_way.done()
+        assert not other_way.done()
+    receipts, mirrored = await one_way, await other_way
     for first, second in zip(receipts, reversed(mirrored), strict=True):
         assert isinstance(first, Accepted | Duplicate)
         assert isinstance(second, Accepted | Duplicate)

@@ -1,6 +1,5 @@
 """Connections lost around a commit: what is accepted is there once, whichever side it fell on."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -16,7 +15,8 @@ from tests.clocks import START_MS, JumpingClock
 from tests.postgres.proxy import Relay, Side
 from tests.postgres.server import Server
 from tests.store_values import Maker
-from tests.unit.store.postgres.looking import counted, waiting
+from tests.unit.store.postgres.at_once import meanwhile
+from tests.unit.store.postgres.looking import counted
 
 SIDES: tuple[Side, ...] = ("request", "connection", "answer")
 BODY = b"lost here"
@@ -85,8 +85,7 @@ async def test_a_statement_that_goes_on_without_us_is_waited_for(
     relay.lose(BODY, "connection")
     async with blocker.transaction():
         await blocker.execute("LOCK TABLE queue IN SHARE MODE")
-        first = asyncio.create_task(accept_all(relayed, [one], START_MS))
-        await waiting(db, 2, first)
+        first = await meanwhile(db, accept_all(relayed, [one], START_MS), blocked=2)
     assert relay.lost.is_set()
     assert await first == [Accepted(one.delivery.id)]
     assert await counted(db) == (2, keyed, 2, 2)
@@ -100,10 +99,8 @@ async def test_a_copy_on_another_node_waits_for_what_is_not_known(
     relay.lose(BODY, "connection")
     async with blocker.transaction():
         await blocker.execute("LOCK TABLE queue IN SHARE MODE")
-        first = asyncio.create_task(accept_all(relayed, [one], START_MS))
-        await waiting(db, 2, first)
-        other = asyncio.create_task(accept_all(db, [copy], START_MS))
-        await waiting(db, 3, first, other)
+        first = await meanwhile(db, accept_all(relayed, [one], START_MS), blocked=2)
+        other = await meanwhile(db, accept_all(db, [copy], START_MS), blocked=3)
     assert await first == [Accepted(one.delivery.id)]
     assert await other == [Duplicate(one.delivery.id)]
     assert await counted(db) == (2, 1, 2, 2)
