@@ -3,9 +3,11 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
-`rendering.py`, `for_all_nodes.py`, `addresses.py` and `runs_at_once.py` list them.
+`rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py` and `accepting_at_once.py`
+list them.
 """
 
+from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
 from tests.defects.addresses import ADDRESSES
 from tests.defects.borders import BORDERS
 from tests.defects.for_all_nodes import FOR_ALL_NODES
@@ -30,4 +32,5 @@ ALL = (
     *FOR_ALL_NODES,
     *ADDRESSES,
     *RUNS_AT_ONCE,
+    *ACCEPTING_AT_ONCE,
 )
