@@ -48,12 +48,15 @@ async def paused(
     finally:
         go.set()
         reached.cancel()
-        await task
+        await asyncio.wait([task])
+    await task
 
 
-async def meanwhile(db: Database, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-    """It has been begun, and has come to its end or waits for a lock."""
+async def meanwhile(
+    db: Database, work: Coroutine[Any, Any, T], *, blocked: int = 1
+) -> "asyncio.Task[T]":
+    """It has been begun, and has come to its end, or waits for a lock: so many do then."""
     task = asyncio.create_task(work)
-    while not task.done() and not (await rows(db, _BLOCKED))[0][0]:
+    while not task.done() and (await rows(db, _BLOCKED))[0][0] < blocked:
         pass
     return task
