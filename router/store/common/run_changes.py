@@ -34,17 +34,23 @@ class NewRun(msgspec.Struct, frozen=True):
     origin: RunId = None
     takes_over: RunId = None
 
-    def waits(self) -> list[int]:
-        """What each of its jobs waits for before it has its turn, see `chains`."""
+    def members(self) -> list[Member]:
+        """Its jobs as they are added: those of a group wait for its turn."""
         actions = {job.action for job in self.jobs}
         turn = 0 if self.turn is None else chains.TURN
-        return [turn | _waits(job, actions) for job in self.jobs]
+        return [_member(job, turn | _waits(job, actions)) for job in self.jobs]
 
 
 def _waits(job: NewJob, actions: set[str]) -> int:
     needed = any(need.action in actions for need in job.after)
     paused = chains.PAUSED if job.state == "waiting" else 0
     return paused | chains.PREDECESSORS if needed else paused
+
+
+def _member(job: NewJob, waits: int) -> Member:
+    state = "waiting" if waits else job.state
+    begun = 1 if job.state == "running" else 0
+    return Member(job.action, state, job.due_at, job.target, waits, job.after, begun)
 
 
 class Run:
@@ -84,8 +90,8 @@ class RunRows(Protocol):
     they came.
     """
 
-    async def insert(self, new: NewRun, waits: Sequence[int]) -> RunId:
-        """Add a run and its jobs, each waiting for what `waits` says; in its group it waits."""
+    async def insert(self, new: NewRun) -> RunId:
+        """Add a run and its jobs; in its group it waits."""
 
     async def load(self, run: RunId) -> Run | None:
         """A run with its jobs, in their order; None: it is there no more."""
@@ -142,7 +148,7 @@ class RunChanges:
 
     async def add(self, new: NewRun) -> None:
         """Add a run, and decide whether it has its turn."""
-        run = await self.rows.insert(new, new.waits())
+        run = await self.rows.insert(new)
         if new.turn is not None:
             await self._enter(run, new.turn, new.takes_over)
 

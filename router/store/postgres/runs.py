@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from router.model.job import Group, NewJob, Turn
+from router.model.job import Group, Turn
 from router.store.common.chains import Member
 from router.store.common.columns import decode_needs
 from router.store.common.run_changes import NewRun, Run, RunChanges, group_columns, to_turn
@@ -195,8 +195,8 @@ class PostgresRuns:
 
     # -- as RunChanges asks ----------------------------------------------------------------------
 
-    async def insert(self, new: NewRun, waits: Sequence[int]) -> str:
-        members = {job.id: _member(job, wait) for job, wait in zip(new.jobs, waits, strict=True)}
+    async def insert(self, new: NewRun) -> str:
+        members = dict(zip([job.id for job in new.jobs], new.members(), strict=True))
         standing: Sequence[Any] = (None,) * 6
         if new.turn is not None:
             key, (at_once, *words) = _group_key(new.turn.key), group_columns(new.turn.group)
@@ -389,12 +389,6 @@ def _grouped(turn: Turn | None) -> tuple[Any, ...]:
 def _group_key(key: str | bytes) -> bytes:
     raw = key.encode() if isinstance(key, str) else key
     return raw if len(raw) <= KEY_MAX else sha256(raw).digest()
-
-
-def _member(job: NewJob, waits: int) -> Member:
-    state = "waiting" if waits else job.state
-    begun = 1 if job.state == "running" else 0
-    return Member(job.action, state, job.due_at, job.target, waits, job.after, begun)
 
 
 def _stored_member(row: Sequence[Any]) -> tuple[str, Member]:

@@ -3,12 +3,12 @@
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from router.model.job import Group, NewJob, Turn
+from router.model.job import Group, Turn
 from router.store.common import chains
 from router.store.common.chains import Member
 from router.store.common.columns import encode_needs
 from router.store.common.run_changes import NewRun, Run, RunChanges, group_columns, to_turn
-from router.store.common.states import RUNNING, STATE, TURN_HALTED, TURN_HAS, TURN_WAITS, WAITING
+from router.store.common.states import RUNNING, STATE, TURN_HALTED, TURN_HAS, TURN_WAITS
 from router.store.sqlite import damage
 from router.store.sqlite.fragments import LISTED
 from router.store.sqlite.publishing import in_force
@@ -47,17 +47,20 @@ class SqliteRuns:
 
     def __init__(self, book: Book, now: int) -> None:
         self._book, self._now = book, now
+        self._fresh: dict[int, Run] = {}  # runs as they were inserted, not yet asked for
 
-    async def insert(self, new: NewRun, waits: Sequence[int]) -> int:
-        book, turn = self._book, new.turn
+    async def insert(self, new: NewRun) -> int:
+        book, turn, members = self._book, new.turn, new.members()
         n = book.next_run
         book.next_run = n + 1
-        linked = zip(new.jobs, new.rows, waits, strict=True)
-        rows = [_linked(job, row, n, wait) for job, row, wait in linked]
+        rows = [_linked(row, n, member) for row, member in zip(new.rows, members, strict=True)]
         book.insert(_JOB, rows)
         place: Sequence[Any] = (None,) * 6
         if turn is not None:
-            place = (TURN_WAITS, turn.key, turn.value, *group_columns(turn.group))
+            at_once, *words = group_columns(turn.group)
+            place = (TURN_WAITS, turn.key, turn.value, at_once, *words)
+            by_number = {row[0]: member for row, member in zip(rows, members, strict=True)}
+            self._fresh[n] = Run(n, turn.key, TURN_WAITS, words[0], words[1], by_number)
         book.db.execute(
             "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (n, new.jobs[0].rule, rows[0][0], rows[-1][0], new.origin, *place),
@@ -68,6 +71,8 @@ class SqliteRuns:
         return n
 
     async def load(self, run: int) -> Run | None:
+        if (fresh := self._fresh.pop(run, None)) is not None:
+            return fresh
         book = self._book
         row = book.db.execute(
             "SELECT first_job, last_job, CAST(key AS BLOB), turn, on_busy, on_dead FROM runs "
@@ -175,9 +180,9 @@ def insert_waiting(book: Book, rows: Sequence[Row]) -> None:
     book.insert(_JOB, [(*row, None, chains.PAUSED, None) for row in rows])
 
 
-def _linked(job: NewJob, row: Row, run: int, waits: int) -> Row:
-    state = WAITING if waits else row[_STATE]
-    return (*row[:_STATE], state, *row[_STATE + 1 :], run, waits or None, encode_needs(job.after))
+def _linked(row: Row, run: int, member: Member) -> Row:
+    state, needs = STATE[member.state], encode_needs(member.needs)
+    return (*row[:_STATE], state, *row[_STATE + 1 :], run, member.waits or None, needs)
 
 
 def stored_turn(book: Book, run: int | None) -> Turn | None:
