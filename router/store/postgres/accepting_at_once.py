@@ -110,7 +110,7 @@ async def _look(db: Database, group: Sequence[Acceptance], now: int) -> list[Rec
     keys = [_key(one) for one in group]
     ids = [one.delivery.id for one, key in zip(group, keys, strict=True) if key is None]
     known = [key for key in keys if key is not None]
-    found = await db.state(0, lambda tx: tx.all(_LOOK, known, ids))
+    found = await db.write.run(lambda c: c.fetch(_LOOK, known, ids))
     owners = {key: (f"dlv_{owner}", until) for key, owner, until in found if key is not None}
     there = {f"dlv_{id_}" for key, id_, _ in found if key is None}
     receipts: list[Receipt | None] = []

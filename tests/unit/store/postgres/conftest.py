@@ -9,6 +9,8 @@ from router.store.postgres import partitions, schema
 from router.store.postgres.database import Database
 from router.store.postgres.store import PostgresStore, open_store
 from tests.clocks import ManualClock
+from tests.postgres.proxy import Relay
+from tests.postgres.server import Server
 from tests.store_values import GENERATION, Maker
 
 
@@ -48,3 +50,11 @@ async def store(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Postgr
     store = await open_store(empty_postgres, clock=clock)
     yield store
     await store.close()
+
+
+@pytest.fixture
+async def relay(db: Database, postgres_server: Server, worker_id: str) -> AsyncIterator[Relay]:
+    """Connections to the same database that get lost."""
+    assert db
+    async with Relay(postgres_server.address(worker_id, tcp=True)).relaying() as relay:
+        yield relay

@@ -10,6 +10,7 @@ from router.errors import RouterError, StoreUnavailable
 from router.model.job import Group, Predecessor, Turn, committed
 from router.store.postgres.accepting import accept_all
 from router.store.postgres.database import Database
+from router.store.postgres.store import PostgresStore, open_store
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker
@@ -156,3 +157,29 @@ async def test_a_run_has_its_order(db: Database, make: Maker) -> None:
         ("available", ()),
         ("waiting", (Predecessor("a"),)),
     ]
+
+
+async def test_a_group_is_one_commit_that_counts_its_items(
+    empty_postgres: str, clock: ManualClock, make: Maker
+) -> None:
+    commits: list[int] = []
+    store = await open_store(
+        empty_postgres, clock=clock, on_commit=lambda writes, _seconds: commits.append(writes)
+    )
+    await store.accept(make.acceptance(b"k"))
+    commits.clear()
+    await store.accept_all([make.acceptance() for _ in range(7)])
+    await store.accept_all([make.acceptance(b"a", b"b"), make.acceptance(b"k")])
+    assert commits == [7, 2]
+    await store.close()
+
+
+async def test_what_was_given_before_the_end_is_answered(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    asked = [store.accept_all([make.acceptance()]) for _ in range(3)]
+    await store.close()
+    assert [len(one.result()) for one in asked] == [1, 1, 1]
+    assert (await counted(db))[0] == 3
+    with pytest.raises(StoreUnavailable, match="the store is closed"):
+        await store.accept(make.acceptance())

@@ -3,10 +3,8 @@
 import asyncio
 import random
 import re
-import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 
 import pytest
 
@@ -19,8 +17,8 @@ from router.store.postgres.database import Database, Tx
 from router.store.postgres.store import PostgresStore
 from router.store.values import ALREADY, HELD, LOST, LeaseBatch
 from tests.clocks import START_MS, ManualClock
+from tests.postgres.proxy import Relay
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
-from tests.unit.store.postgres.cutting import Cutter, cutting
 from tests.unit.store.postgres.looking import jobs, rows, run
 
 
@@ -253,29 +251,22 @@ async def test_an_end_of_a_job_whose_delivery_is_of_another_day(
 
 
 @pytest.fixture
-async def cut(
-    db: Database, empty_postgres: str, clock: ManualClock
-) -> AsyncIterator[tuple[PostgresStore, Cutter]]:
+async def other(relay: Relay, clock: ManualClock) -> AsyncIterator[PostgresStore]:
     """A store whose answers can be lost."""
-    assert db
-    async with AsyncExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        address, cutter = await stack.enter_async_context(cutting(empty_postgres, folder))
-        store = PostgresStore(Database(DatabaseUrl(address), clock, 6))
-        stack.push_async_callback(store.close)
-        yield store, cutter
+    store = PostgresStore(Database(DatabaseUrl(relay.address), clock, 6))
+    yield store
+    await store.close()
 
 
 async def test_jobs_of_a_lease_whose_answer_is_lost_are_found_and_given_back(
-    store: PostgresStore, cut: tuple[PostgresStore, Cutter], make: Maker
+    store: PostgresStore, other: PostgresStore, relay: Relay, make: Maker
 ) -> None:
-    other, cutter = cut
     await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
     await lease_one(other, lease="2/1")
-    cutter.cut()
+    relay.lose(b"2/2", "answer")
     with pytest.raises(StoreUnavailable):
         await other.lease({"erp": 1}, lease="2/2", now=FAR)
-    assert cutter.dropped == 1
+    assert relay.lost.is_set()
     (found,) = await other.reads.lost_leases({"2/2", "2/3"})
     assert (found.state, found.lease, found.attempt) == ("running", "2/2", 1)
     assert await other.settle(a_settlement(found, "available", charged=False)) == HELD
@@ -285,15 +276,19 @@ async def test_jobs_of_a_lease_whose_answer_is_lost_are_found_and_given_back(
 
 @pytest.mark.parametrize("state", ["succeeded", "retryable"])
 async def test_an_end_whose_answer_is_lost_is_found_to_be_written(
-    store: PostgresStore, db: Database, cut: tuple[PostgresStore, Cutter], make: Maker, state: str
+    store: PostgresStore,
+    db: Database,
+    other: PostgresStore,
+    relay: Relay,
+    make: Maker,
+    state: str,
 ) -> None:
-    other, cutter = cut
     await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
     both = [work.job for work in (await other.lease({"erp": 2}, lease="2/1", now=FAR)).jobs]
     ends = [a_settlement(job, state, due_at=FAR) for job in both]  # type: ignore[arg-type]
     await other.settle(ends[0])
-    cutter.cut()
+    relay.lose(b"2/1", "answer")
     assert list(await other.settle_all([(ends[1], None), (ends[0], None)])) == [ALREADY] * 2
-    assert cutter.dropped == 1
+    assert relay.lost.is_set()
     assert {(job.state, job.charged) for job in await jobs(db)} == {(state, 1)}
     assert await rows(db, "SELECT count(*) FROM attempts") == [(2,)]

@@ -13,19 +13,12 @@ from router.store.postgres.store import PostgresStore
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, JumpingClock
 from tests.postgres.proxy import Relay, Side
-from tests.postgres.server import Server
 from tests.store_values import Maker
 from tests.unit.store.postgres.at_once import meanwhile
 from tests.unit.store.postgres.looking import counted
 
 SIDES: tuple[Side, ...] = ("request", "connection", "answer")
 BODY = b"lost here"
-
-
-@pytest.fixture
-async def relay(db: Database, postgres_server: Server, worker_id: str) -> AsyncIterator[Relay]:
-    async with Relay(postgres_server.address(worker_id, tcp=True)).relaying() as relay:
-        yield relay
 
 
 @pytest.fixture
