@@ -138,22 +138,16 @@ class _Standings:
 
 @asynccontextmanager
 async def changing(
-    tx: Tx,
-    now: int,
-    *,
-    runs: Collection[str] = (),
-    jobs: Collection[str] = (),
-    new: Sequence[NewRun] = (),
+    tx: Tx, now: int, *, runs: Collection[str] = (), new: Sequence[NewRun] = ()
 ) -> AsyncIterator[RunChanges]:
     """
-    What happens to `runs`, to those of `jobs`, and with the `new` ones that are to be added: their
-    groups and they are locked. A run is known by the id of its first job. All changes are written
-    as the block ends.
+    What happens to `runs`, or with the `new` ones that are to be added: their groups and they are
+    locked. A run is known by the id of its first job. All changes are written as the block ends.
 
     Whoever ends a job of a run, or opens it again, does so within such a block.
     """
     rows = PostgresRuns(tx, now)
-    await rows.lock({*runs, *await rows.of_jobs(jobs)}, new)
+    await rows.lock(runs, new)
     yield RunChanges(rows, now)
     await rows.flush()
 
@@ -177,21 +171,17 @@ class PostgresRuns:
         self._changed: dict[str, Member] = {}
         self._turned: dict[str, GroupedRun] = {}
 
-    async def lock(self, runs: Collection[str], new: Iterable[NewRun] = ()) -> None:
+    async def lock(self, runs: Collection[str], new: Iterable[NewRun]) -> None:
         """Lock these runs and their groups, and those of the new ones."""
         added = Counter(_group_key(one.turn.key) for one in new if one.turn is not None)
-        asked = list(runs)
-        if added and asked:
-            keys = "SELECT DISTINCT key FROM runs WHERE id = ANY ($1) AND key IS NOT NULL"
-            added.update({key: 0 for (key,) in await self._tx.all(keys, asked)})
         if added:
             given = (list(added), list(added.values()))
             for key, following in await self._tx.all(_LOCK_AND_NUMBER, *given):
                 self._numbers[key] = following - added[key]
         self._keys |= added.keys()
-        if asked:
-            self._keys |= {key for (key,) in await self._tx.all(_LOCK_RUNS, asked)} - {None}
-        self._soon |= set(asked)
+        if runs:
+            self._keys |= {key for (key,) in await self._tx.all(_LOCK_RUNS, list(runs))} - {None}
+        self._soon |= set(runs)
 
     # -- as RunChanges asks ----------------------------------------------------------------------
 
@@ -256,8 +246,6 @@ class PostgresRuns:
 
     async def of_jobs(self, jobs: Collection[str]) -> list[str]:
         """`jobs` are ids."""
-        if not jobs:
-            return []
         sql = "SELECT DISTINCT run FROM jobs WHERE id = ANY ($1) AND run IS NOT NULL ORDER BY run"
         return [f"job_{id_}" for (id_,) in await self._tx.all(sql, list(jobs))]
 
@@ -282,6 +270,7 @@ class PostgresRuns:
             *values,
             keys,
         )
+        self._keys |= set(keys)
         return changed, keys
 
     async def forget(self, which: str, values: Sequence[Any]) -> list[bytes]:
@@ -296,6 +285,7 @@ class PostgresRuns:
             "AND NOT EXISTS (SELECT FROM runs r WHERE r.key = g.key)",
             keys,
         )
+        self._keys |= halting
         return sorted(halting)
 
     # -- reading and writing ---------------------------------------------------------------------

@@ -139,6 +139,29 @@ async def test_runs_of_many_groups_that_end_together_take_no_more_statements_tha
     assert await taken(20) == await taken(3) <= 5
 
 
+async def test_a_limit_of_many_groups_changes_by_no_more_statements_than_a_few(
+    db: Database, make: Maker
+) -> None:
+    async def taken(count: int) -> int:
+        rule = f"of {count}"
+        turns = [turn(key=f"{rule}: {n}") for n in range(count) for _ in "ab"]
+        jobs = [make.job(run="r", rule=rule, turn=one) for one in turns]
+        await add_runs(db, make, *[[job] for job in jobs])
+
+        async def regroup(tx: Tx) -> int:
+            with counting(tx) as said:
+                groups = {rule: Group(2)}
+                await runs.regroup(tx, groups, generation=GENERATION, now=START_MS)
+            return len(said)
+
+        needed = await db.transact(regroup)
+        assert await states(db, *jobs) == ["available"] * 2 * count
+        return needed
+
+    await taken(2)
+    assert await taken(20) == await taken(3)
+
+
 @pytest.mark.parametrize("key", ["\x00\ue000", "k" * 300, "\U0001f512" * 64])
 async def test_any_text_is_a_group_s_key_and_value(db: Database, make: Maker, key: str) -> None:
     both = [[make.job(run=name, turn=Turn(key, key, Group()))] for name in "ab"]
