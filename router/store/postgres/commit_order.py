@@ -38,11 +38,11 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class _Ledger(msgspec.Struct, frozen=True):
-    """What is settled of it: every transaction with a number below `end`. None has `ahead` yet."""
+    """Every transaction with a number below `end` has ended; none has the number `next` yet."""
 
     id: str
     end: int
-    ahead: int
+    next: int
 
 
 async def following(tx: Tx, asked: FeedQuery) -> Following:
@@ -52,12 +52,11 @@ async def following(tx: Tx, asked: FeedQuery) -> Following:
     Raises:
         UsageError: the cursor is none.
     """
-    ledger = _Ledger(
-        *await tx.row(
-            "SELECT id, pg_snapshot_xmin(pg_current_snapshot()), "
-            "pg_snapshot_xmax(pg_current_snapshot()) FROM ledger"
-        )
+    id_, low, high, ahead = await tx.row(
+        "SELECT id, pg_snapshot_xmin(pg_current_snapshot()), "
+        "pg_snapshot_xmax(pg_current_snapshot()), ahead FROM ledger"
     )
+    ledger = _Ledger(id_, low + ahead, high + ahead)
     start, other = await _start(tx, ledger, asked)
     rows = await tx.all(
         "SELECT xid, id, endpoint, names, octet_length(body) FROM deliveries "
@@ -112,7 +111,7 @@ async def _start(tx: Tx, ledger: _Ledger, asked: FeedQuery) -> tuple[Place, bool
     if (found := _CURSOR.fullmatch(asked.cursor)) is None:
         raise no_cursor()
     place = Place(found[1], int(found[2]), found[3])
-    if place.ledger == ledger.id and place.number < ledger.ahead:
+    if place.ledger == ledger.id and place.number < ledger.next:
         return place, False
     return await _before(tx, ledger, place.delivery), True
 

@@ -54,7 +54,7 @@ async def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIO
     Raises:
         StoreRefused: as `check`.
     """
-    if await check(connection) >= len(migrations):
+    if await check(connection) >= len(migrations) and await _is_numbered_here(connection):
         return
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
@@ -66,3 +66,38 @@ async def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIO
                 number,
                 OLDEST_PROGRAM,
             )
+        if not await _is_numbered_here(connection):
+            await _number_on(connection)
+
+
+async def _database(connection: Connection) -> str:
+    """The server and the database that number our transactions."""
+    database = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
+    found = [str(await connection.fetchval(database))]
+    if await connection.fetchval("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"):
+        server = "SELECT system_identifier::text FROM pg_control_system()"
+        found.insert(0, str(await connection.fetchval(server)))
+    return "/".join(found)
+
+
+async def _is_numbered_here(connection: Connection) -> bool:
+    return bool(
+        await connection.fetchval("SELECT numbered_by FROM ledger") == await _database(connection)
+    )
+
+
+async def _number_on(connection: Connection) -> None:
+    """
+    The ledger is new, or was restored from a dump. Then its deliveries have numbers of transactions
+    elsewhere, and ours go on behind the highest; who follows it learns that it is another one.
+    """
+    await connection.execute(
+        "UPDATE ledger SET id = gen_random_uuid(), numbered_by = $1", await _database(connection)
+    )
+    newest = "SELECT xid FROM deliveries ORDER BY xid DESC LIMIT 1"
+    if ahead := await connection.fetchval(newest):
+        await connection.execute("UPDATE ledger SET ahead = $1", ahead)
+        await connection.execute(
+            "ALTER TABLE deliveries ALTER xid SET DEFAULT "
+            f"(pg_current_xact_id()::text::bigint + {ahead})::text::xid8"
+        )

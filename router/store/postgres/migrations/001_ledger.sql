@@ -5,7 +5,9 @@ CREATE TABLE ledger (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     id uuid NOT NULL DEFAULT gen_random_uuid(),
     schema integer NOT NULL,
-    oldest_program integer NOT NULL     -- the lowest schema that a program may know and still work here
+    oldest_program integer NOT NULL,    -- the lowest schema that a program may know and still work here
+    numbered_by text,                   -- whose transactions xid counts: server and database
+    ahead bigint NOT NULL DEFAULT 0     -- by so much, since the ledger was restored from a dump
 );
 
 CREATE TABLE generations (

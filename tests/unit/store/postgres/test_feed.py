@@ -9,9 +9,10 @@ import pytest
 from router.model.ids import earliest
 from router.model.settings import DAY_MS
 from router.store.postgres.ids import encode_id
-from router.store.postgres.store import PostgresStore
+from router.store.postgres.store import PostgresStore, open_store
 from router.store.values import FeedQuery, Following
 from tests.clocks import START_MS, ManualClock
+from tests.postgres.server import Server
 from tests.store_values import Maker
 
 ADD = """
@@ -142,3 +143,30 @@ async def test_who_slept_for_days_misses_nothing(
     await clock.advance(9 * DAY_MS / 1000)
     for cursor in (now.cursor, behind):
         assert (await told(store, cursor))[0] == new
+
+
+async def test_a_ledger_restored_from_a_dump_goes_on(
+    postgres_server: Server, make: Maker, clock: ManualClock
+) -> None:
+    """Its numbers are of transactions elsewhere, which this server will not reach for years."""
+    postgres_server.execute("DROP DATABASE IF EXISTS restored", "CREATE DATABASE restored")
+    postgres_server.execute("ALTER DATABASE restored OWNER TO router")
+    address = postgres_server.address("restored")
+    there = await open_store(address, clock=clock)
+    old = [await sent(there, make), await sent(there, make)]
+    _, cursor = await told(there, None, 2)
+    await there.close()
+    dump = await asyncpg.connect(address)
+    await dump.execute("UPDATE deliveries SET xid = (xid::text::bigint + 10^12)::text::xid8")
+    await dump.execute("UPDATE ledger SET numbered_by = 'elsewhere'")
+    await dump.close()
+    for _ in range(2):  # nor does it matter how often it is opened
+        store = await open_store(address, clock=clock)
+        new = await sent(store, make)
+        found, behind = await told(store, None, len(old) + 1)
+        assert found == [*old, new]
+        assert (await after(store, behind))[0] == []
+        old.append(new)
+        was = await store.reads.following(FeedQuery(cursor=cursor))
+        assert (ids(was), was.other) == (old[2:], True)
+        await store.close()
