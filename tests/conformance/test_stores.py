@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from router.errors import NotFound, StoreUnavailable
+from router.model.job import Group, Turn
 from router.store.protocol import Store
 from router.store.sqlite.store import open_store
 from router.store.sqlite.writer_state import Book
@@ -63,6 +64,34 @@ async def test_a_delivery_of_unknown_outcome_may_be_offered_again(
     assert [(j.id, j.lease) for j in record.jobs] == [(j.id, j.lease) for j in first.jobs]
     assert record.duplicates == 0
     assert await store.accept(make.acceptance(b"k1")) == Duplicate(first.delivery.id)
+
+
+@pytest.mark.parametrize("odd", ["a\x00b", "\x00", "\ue000", "\ue0000\x00", "\U0001f600\ufeff"])
+async def test_texts_of_senders_and_programs_may_have_any_character(
+    store: Store, make: Maker, odd: str
+) -> None:
+    """A name of an event, the value of a group and its key, why an attempt failed."""
+    turn = Turn(f"deploy\x1f{odd}", odd, Group())
+    group = [
+        make.acceptance(
+            events=[make.event(name=odd, action=odd)],
+            jobs=[make.job(event=odd, run=name, turn=turn)],
+        )
+        for name in "ab"
+    ]
+    await store.accept_all(group)
+    waiting = await store.reads.job(group[1].jobs[0].id)
+    assert waiting is not None
+    assert waiting.waits_for == (f"its turn in group {odd}",)
+    job = await lease_one(store)
+    await store.settle(a_settlement(job, "dead", reason=odd))
+    first, second = [await store.reads.delivery(one.delivery.id) for one in group]
+    assert first is not None
+    assert second is not None
+    assert (first.events, first.jobs[0].event) == (entries(group[0]), odd)
+    assert (first.jobs[0].state, first.jobs[0].reason) == ("dead", odd)
+    assert (second.jobs[0].state, second.jobs[0].waits_for) == ("available", ())
+    assert [one.events for one in await store.reads.deliveries(Selector(event=odd))] == [(odd,)] * 2
 
 
 async def test_a_new_job_has_its_delivery_s_facts(
