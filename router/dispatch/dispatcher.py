@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm, none_left
@@ -80,6 +80,7 @@ class Dispatcher:
             self._slots, self.breakers, totals, live.kind_of, ahead=self._in_hand.more
         )
         self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
+        self._sweep_soon = Alarm(clock)
         self._leases = Leases(
             store,
             clock,
@@ -179,6 +180,14 @@ class Dispatcher:
         if self._plan.due.put(target, due_at):
             self._alarm.ring()
 
+    def heard(self, targets: Collection[str]) -> None:
+        """Another node has made work for these targets due; none: see what there is."""
+        now = self._clock.ledger()
+        for target in targets:
+            self.wake(target, now)
+        if not targets:
+            self._sweep_soon.ring()
+
     # -- the owner's verbs ---------------------------------------------------------------------
 
     async def recover(self) -> Recovered:
@@ -216,6 +225,7 @@ class Dispatcher:
         finally:
             sweeper.cancel()
             self._alarm.close()
+            self._sweep_soon.close()
 
     async def drain(self, grace_s: float) -> None:
         """
@@ -423,7 +433,7 @@ class Dispatcher:
                 await self._sweep()
             except Exception as error:  # noqa: BLE001 - the sweep must outlive any store
                 self._observe(StoreFailed("targets", error))
-            await self._clock.sleep(self._settings.sweep_s)
+            await self._sweep_soon.wait(self._settings.sweep_s)
 
     async def _look(self) -> None:
         for target, due_at in (await self._store.reads.targets()).items():
@@ -437,6 +447,7 @@ class Dispatcher:
                 self.wake(job.target, self._clock.ledger(), job.kind)
         self._in_hand.unpark_all()
         self._slots.forget_full_buckets()
+        await self.breakers.agree(self._store)
         await self.breakers.save(self._store)
 
     async def _quiet(self, seconds: float) -> None:

@@ -9,6 +9,9 @@ from router.model.job import ActionKind, Job
 from router.model.retry import RetryPolicy
 from router.store.values import Died, untold
 
+SWEEP_S, SHARED_SWEEP_S = 5.0, 1.0
+"""How often the store is asked what is due; where other nodes make work and pause targets too."""
+
 
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
@@ -50,7 +53,7 @@ class DispatchSettings:
     hand_over: int = 512
     body_bytes: int = MOST
     unsettled: int = 1024
-    sweep_s: float = 5.0
+    sweep_s: float = SWEEP_S
     patience_s: float = 600.0
     settle_within_s: float = 0.002
     guard_s: float = 10.0

@@ -107,7 +107,6 @@ class Upkeep:
         Make jobs of paused rules and targets wait, also those whose attempt failed since; free the
         rest.
         """
-        await self._dispatch.breakers.agree(self._store)
         live, now = self._live.current, self._clock.ledger()
         if await self._store.hold(live.paused, generation=live.ruleset.generation, now=now):
             await self._wake()

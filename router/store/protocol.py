@@ -26,6 +26,7 @@ from router.store.values import (
     FeedQuery,
     Following,
     Generation,
+    Heard,
     LeaseBatch,
     ListedAttempt,
     ListedEvent,
@@ -288,6 +289,12 @@ class NodeStore(Protocol):
         """
         Whether this node, and no other, has the claim of that name from now on for `ttl_ms`: it was
         free, or its own, or it had expired, or its holder is gone. A node that is gone gets none.
+        """
+
+    def listen(self, heard: Heard) -> None:
+        """
+        Have `heard` called, on the loop, soon after another node has committed what dispatch should
+        know. It may be missed: whoever wants to know for sure asks now and then.
         """
 
     async def divide(

@@ -2,7 +2,7 @@
 What the Store protocols take and give. Times are Unix milliseconds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -88,6 +88,14 @@ OnCommit = Callable[[int, float], None]
 
 def uncounted(_writes: int, _seconds: float) -> None:
     """Nobody counts commits."""
+
+
+Heard = Callable[[Collection[str]], None]
+"""Told of targets with new due work; none: there may be any, or targets were paused or resumed."""
+
+
+def unheard(_targets: Collection[str]) -> None:
+    """Nobody listens."""
 
 
 class Settled(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from router import log as logs
 from router.actions.live_output import Watching
 from router.clock import SteadyClock
 from router.dispatch.dispatcher import Dispatcher
-from router.dispatch.live import DispatchSettings
+from router.dispatch.live import SHARED_SWEEP_S, SWEEP_S, DispatchSettings
 from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
@@ -140,8 +140,11 @@ class Server:
             rng=self.rng,
             node=joined.node,
             observe=self.observe,
-            settings=DispatchSettings(dry=self.options.dry),
+            settings=DispatchSettings(
+                dry=self.options.dry, sweep_s=SHARED_SWEEP_S if store.shared else SWEEP_S
+            ),
         )
+        store.listen(self.dispatch.heard)
         self.nodes = Membership(
             store=store,
             dispatch=self.dispatch,

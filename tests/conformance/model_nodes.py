@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from router.clock import Clock
 from router.model.share import NO_REPORT, Division, ShareReport, ShareRow, Shares
-from router.store.values import Beats, NodeCard, NodeSeen
+from router.store.values import Beats, Heard, NodeCard, NodeSeen
 
 
 class ModelNodes:
@@ -55,6 +55,9 @@ class ModelNodes:
             return False
         self._claims[name] = node, now + ttl_ms
         return True
+
+    def listen(self, heard: Heard) -> None:
+        """Whoever listens must ask all the same."""
 
     async def divide(
         self, node: str, division: Division, *, generation: str, ttl_ms: int

@@ -42,10 +42,12 @@ FOR_ALL_NODES = (
         119,
         "what another node has paused is called on here",
         Edit(
-            "router/serving/upkeep.py",
-            "        await self._dispatch.breakers.agree(self._store)\n",
+            "router/dispatch/dispatcher.py",
+            "        await self.breakers.agree(self._store)\n",
             "",
         ),
-        "unit/serving/test_upkeep.py::test_a_target_that_another_node_paused_is_paused_here",
+        "unit/dispatch/test_targets.py::"
+        "test_what_another_node_pauses_is_not_called_from_the_next_sweep_on",
+        "unit/dispatch/test_targets.py::test_what_is_heard_of_another_node_waits_for_no_sweep",
     ),
 )

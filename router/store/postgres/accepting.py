@@ -24,7 +24,7 @@ from router.store.postgres.delivery_rows import (
     storing,
 )
 from router.store.postgres.job_rows import columns, insert, unnested
-from router.store.postgres.notices import CHANNEL, notice
+from router.store.postgres.notices import tell
 from router.store.values import Acceptance, Accepted
 
 T = TypeVar("T")
@@ -190,7 +190,7 @@ async def _store(tx: Tx, new: Iterable[Acceptance], receipts: dict[str, Receipt]
     if rows.runs:
         await _add_runs(tx, rows, receipts, now)
     if rows.due:
-        await tx.run("SELECT pg_notify($1, $2)", CHANNEL, notice(rows.due))
+        await tell(tx, rows.due)
 
 
 async def _add_runs(tx: Tx, rows: NewRows, receipts: dict[str, Receipt], now: int) -> None:

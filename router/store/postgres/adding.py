@@ -13,6 +13,7 @@ from router.store.postgres import runs
 from router.store.postgres.database import Tx
 from router.store.postgres.ids import is_id
 from router.store.postgres.job_rows import JobRow, insert, job_row
+from router.store.postgres.notices import tell
 
 Work = Sequence[tuple[str, Sequence[NewJob]]]
 """Deliveries, and the jobs that are to be added to each."""
@@ -69,6 +70,7 @@ async def add_all(
         for run in new:
             halted = await _halted(tx, changes, run)
             await changes.add(msgspec.structs.replace(run, takes_over=halted))
+    await tell(tx, {job.target for _, jobs in work for job in jobs})
 
 
 async def _rows(

@@ -68,6 +68,7 @@ class Lane:
         self._idle: list[Connection] = []
         self._working: set[asyncio.Task[Any]] = set()
         self._closed = False
+        self.sessions: set[int] = set()  # of its open connections, by the server's number
 
     async def run(self, work: Work[T]) -> T:
         """
@@ -138,6 +139,9 @@ class Lane:
         await connection.set_type_codec(
             "uuid", schema="pg_catalog", encoder=encode_id, decoder=decode_id, format="binary"
         )
+        session = connection.get_server_pid()
+        self.sessions.add(session)
+        connection.add_termination_listener(lambda _connection: self.sessions.discard(session))
         return connection
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:

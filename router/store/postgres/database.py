@@ -69,6 +69,11 @@ class Database:
         self.running: dict[str, str] = {}  # jobs by themselves that run here, and their deliveries
         self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
 
+    @property
+    def sessions(self) -> frozenset[int]:
+        """The sessions in which this router writes, by the server's numbers."""
+        return frozenset(self.write.sessions | self.dispatch.sessions)
+
     async def open(self) -> None:
         """Make the first connections. Raises StoreRefused, StoreUnavailable."""
         await self.write.open()

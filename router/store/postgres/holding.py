@@ -9,6 +9,7 @@ from router.model.target import Pause
 from router.store.common.chains import PAUSED, TARGET
 from router.store.common.states import AVAILABLE, RETRYABLE, RUNNING, WAITING
 from router.store.postgres.database import Tx
+from router.store.postgres.notices import tell
 from router.store.postgres.operations import STEP, remember
 from router.store.postgres.publishing import in_force
 
@@ -34,6 +35,7 @@ async def pause(tx: Tx, target: str, why: Pause) -> int:
         msgspec.json.encode(why),
         tx.db.clock.now(),
     )
+    await tell(tx)
     return await pause_on(tx, target)
 
 
@@ -45,6 +47,7 @@ async def pause_on(tx: Tx, target: str) -> int:
 async def resume(tx: Tx, target: str, now: int) -> int:
     """A target is paused no more: the first step of its jobs."""
     await remember(tx, {PAUSED_FACT + target: None})
+    await tell(tx)
     return await resume_on(tx, target, now)
 
 

@@ -8,9 +8,10 @@ from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.store.postgres import shares
 from router.store.postgres.connection import Connection
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.notices import CHANNEL, targets_of
 from router.store.postgres.publishing import in_force
 from router.store.postgres.shares import to_shares
-from router.store.values import Beats, NodeCard, NodeSeen
+from router.store.values import Beats, Heard, NodeCard, NodeSeen, unheard
 
 CLAIM = "shares"
 """Whoever has it divides them."""
@@ -91,6 +92,12 @@ class Nodes:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._locked: tuple[Connection, int] | None = None
+        self._heard: Heard = unheard
+        self._listening: Connection | None = None
+
+    def listen(self, heard: Heard) -> None:
+        """`heard` is called when another router's commit is told of; see `NodeStore`."""
+        self._heard = heard
 
     async def join(self, card: NodeCard) -> str:
         """A number that no node has or had; it lives from now on."""
@@ -143,13 +150,23 @@ class Nodes:
         return await self._db.transact(divide)
 
     async def _lock(self, connection: Connection, number: int) -> None:
-        """Its lock is held by this connection; one that was lost may keep it for a moment."""
+        """
+        Its lock is held by this connection, which hears what others tell. One that was lost may
+        keep the lock for a moment.
+        """
+        if self._listening is not connection:
+            await connection.add_listener(CHANNEL, self._told)
+            self._listening = connection
         if self._locked == (connection, number):
             return
         await connection.execute("SELECT pg_advisory_unlock_all()")
         sql = "SELECT pg_try_advisory_lock($1, $2)"
         if await connection.fetchval(sql, LOCK_CLASS, number):
             self._locked = connection, number
+
+    def _told(self, _connection: object, pid: int, _channel: str, text: object) -> None:
+        if pid not in self._db.sessions:
+            self._heard(targets_of(str(text)))
 
 
 async def claimed(tx: Tx, name: str, node: str, ttl_ms: int) -> bool:

@@ -32,6 +32,7 @@ from router.store.postgres import (
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.merging import Merged
 from router.store.postgres.nodes import Nodes
+from router.store.postgres.notices import tell
 from router.store.postgres.reader import PostgresReader
 from router.store.values import (
     Acceptance,
@@ -80,7 +81,7 @@ class PostgresStore:
         nodes = Nodes(db)
         self.join, self.beat = nodes.join, nodes.beat
         self.declare_gone, self.claim = nodes.declare_gone, nodes.claim
-        self.divide = nodes.divide
+        self.divide, self.listen = nodes.divide, nodes.listen
         self._ends = Merged(partial(settling.settle_all, db))
         self._copies = copies.Copies()
         self._pruner = pruning.Pruner(db)
@@ -226,6 +227,7 @@ class PostgresStore:
             changed, following = await step(tx, after=after)
             if changed or change:
                 await audit_log.note(tx, audit, changed)
+                await tell(tx)
             return changed, following
 
         total = 0

@@ -47,6 +47,7 @@ from router.store.values import (
     Beats,
     Died,
     Duplicate,
+    Heard,
     LeaseBatch,
     NodeCard,
     NodeSeen,
@@ -206,6 +207,9 @@ class SqliteStore:
     async def claim(self, name: str, node: str, ttl_ms: int) -> bool:
         del name, node, ttl_ms
         return True
+
+    def listen(self, heard: Heard) -> None:
+        del heard  # there is nobody else
 
     async def divide(
         self, node: str, division: Division, *, generation: str, ttl_ms: int

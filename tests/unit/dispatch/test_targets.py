@@ -7,6 +7,7 @@ from itertools import pairwise
 from router.dispatch import DispatchSettings
 from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.settings import TargetLimits
+from router.model.target import PAUSED
 from tests.unit.dispatch.bench import BEFORE, Bench, on_bench
 
 
@@ -200,6 +201,7 @@ async def test_a_paused_target_is_not_called_and_a_resumed_one_gently(bench: Ben
     assert target.calls == []
     assert dispatcher.breakers.paused() == {"erp"}
     resumed = bench.clock.monotonic()
+    await bench.ledger.remember({PAUSED + "erp": None})
     dispatcher.breakers.resume("erp", "done", "ops")
     await asyncio.sleep(3)
     assert 10 <= len(target.since(resumed)) <= 20
@@ -210,6 +212,41 @@ async def test_a_paused_target_is_not_called_and_a_resumed_one_gently(bench: Ben
         ("paused", "recovering"),
         ("recovering", "healthy"),
     ]
+
+
+@on_bench
+async def test_what_another_node_pauses_is_not_called_from_the_next_sweep_on(bench: Bench) -> None:
+    bench.settings = DispatchSettings(sweep_s=1.0)
+    target = Target(bench)
+    dispatcher = await bench.start()
+    await bench.ledger.pause_target("erp", reason="they migrate", by="ann", at=bench.clock.now())
+    await asyncio.sleep(1.1)
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(60)
+    assert target.calls == []
+    assert (dispatcher.breakers.paused(), dispatcher.breakers.of("erp").by) == ({"erp"}, "ann")
+    await bench.ledger.remember({PAUSED + "erp": None})
+    await asyncio.sleep(1.1)
+    assert bench.states() == {"job_0": "succeeded"}
+
+
+@on_bench
+async def test_what_is_heard_of_another_node_waits_for_no_sweep(bench: Bench) -> None:
+    bench.settings = DispatchSettings(sweep_s=3_600)
+    target = Target(bench)
+    dispatcher = await bench.start()
+    await bench.commit(*bench.new())
+    dispatcher.heard(["erp"])
+    await asyncio.sleep(0.1)
+    assert bench.states() == {"job_0": "succeeded"}
+    await bench.commit(*bench.new())
+    dispatcher.heard([])
+    await asyncio.sleep(0.1)
+    assert len(target.calls) == 2, "who is not told where looks everywhere"
+    await bench.ledger.pause_target("erp", reason="they migrate", by="ann", at=bench.clock.now())
+    dispatcher.heard([])
+    await asyncio.sleep(0.1)
+    assert dispatcher.breakers.paused() == {"erp"}
 
 
 @on_bench

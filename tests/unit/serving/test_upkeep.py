@@ -20,7 +20,6 @@ from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
-from tests.operators import breakers_of
 from tests.store_values import Maker, a_settlement
 
 DAY = 86_400
@@ -40,7 +39,6 @@ class World:
             dispatch=SimpleNamespace(  # type: ignore[arg-type]
                 wake=lambda target, due_at: self.woken.append(target),
                 ruleset_changed=given.pop("ruleset_changed", lambda: None),
-                breakers=given.pop("breakers", breakers_of(clock)),
             ),
             clock=clock,
             log=given.pop("log", log.get("test")),
@@ -98,13 +96,10 @@ async def test_pausing_a_rule_holds_its_jobs_and_resuming_wakes_them(world: Worl
     assert world.woken == ["erp"]
 
 
-async def test_a_target_that_another_node_paused_is_paused_here(world: World) -> None:
-    breakers = breakers_of(world.clock)
-    world = World(world.store, world.clock, breakers=breakers)
+async def test_jobs_of_a_paused_target_wait(world: World) -> None:
     await world.store.pause_target("erp", reason="they migrate", by="ann", at=START_MS)
     await world.store.accept(Maker().acceptance())
     await world.upkeep.step()
-    assert (breakers.paused(), breakers.of("erp").by) == ({"erp"}, "ann")
     assert [j.state for j in await world.store.reads.jobs(Selector())] == ["waiting"]
 
 

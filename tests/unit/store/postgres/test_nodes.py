@@ -1,6 +1,7 @@
 """Nodes of a PostgreSQL store: what their connections tell, and what is kept of them."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 
@@ -114,3 +115,53 @@ async def test_holders_that_run_no_more_are_found_however_much_others_hold(
     assert await a.reads.lost_nodes("77") == {"7", "m"}
     assert await a.declare_gone(two, 0)
     assert await a.reads.lost_nodes(one) == {"77", "7", "m", two}
+
+
+class Ears:
+    """What one router hears of the others."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._said: asyncio.Queue[list[str]] = asyncio.Queue()
+        store.listen(self._hear)
+
+    def _hear(self, targets: Collection[str]) -> None:
+        self._said.put_nowait(list(targets))
+
+    async def next(self) -> list[str]:
+        async with asyncio.timeout(30):
+            return await self._said.get()
+
+
+async def test_what_others_commit_is_heard_at_once(
+    pair: tuple[PostgresStore, PostgresStore], make: Maker
+) -> None:
+    a, b = pair
+    ears, own = Ears(b), Ears(a)
+    await a.join(a_card())
+    two = await b.join(a_card())
+    jobs = [make.job(target=target) for target in ("erp", "crm")]
+    first = make.acceptance(jobs=jobs)
+    await a.accept(first)
+    assert await ears.next() == ["crm", "erp"]
+    await a.add(first.delivery.id, [make.job(target="chat")])
+    assert await ears.next() == ["chat"]
+    await a.pause_target("erp", reason="they migrate", by="ann", at=FAR)
+    assert await ears.next() == []
+    await a.resume_target("erp", now=FAR)
+    assert await ears.next() == []
+    await b.beat(two, a_card())
+    await b.accept(make.acceptance(jobs=[make.job(target="theirs")]))
+    assert await own.next() == ["theirs"], "and nothing of its own before"
+
+
+async def test_who_comes_back_hears_again(
+    pair: tuple[PostgresStore, PostgresStore], db: Database, make: Maker
+) -> None:
+    a, b = pair
+    ears = Ears(b)
+    two = await b.join(a_card())
+    ended = "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' "
+    await run(db, f"{ended} AND objid = {two}")
+    assert await b.beat(two, a_card()) is not None
+    await a.accept(make.acceptance(jobs=[make.job(target="erp")]))
+    assert await ears.next() == ["erp"]
