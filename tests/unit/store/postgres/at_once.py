@@ -11,6 +11,9 @@ from tests.unit.store.postgres.looking import rows
 T = TypeVar("T")
 Pause = Callable[[], Awaitable[None]]
 
+PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"
+"""Who holds a transaction open waits for the others, however long they take on a busy machine."""
+
 _BLOCKED = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -40,7 +43,11 @@ async def paused(
         done.set()
         await go.wait()
 
-    task = asyncio.create_task(db.transact(lambda tx: work(tx, pause)))
+    async def patient(tx: Tx) -> T:
+        await tx.run(PATIENT)
+        return await work(tx, pause)
+
+    task = asyncio.create_task(db.transact(patient))
     reached = asyncio.create_task(done.wait())
     await asyncio.wait({task, reached}, return_when=asyncio.FIRST_COMPLETED)
     try:

@@ -15,7 +15,7 @@ from router.store.postgres.store import PostgresStore
 from router.store.values import Generation, Pruned, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
-from tests.unit.store.postgres.at_once import meanwhile, uncommitted
+from tests.unit.store.postgres.at_once import PATIENT, meanwhile, uncommitted
 from tests.unit.store.postgres.ledger import add_ended
 
 NOTHING = Retain(succeeded_before=0, unmatched_before=0, dead_before=0)
@@ -37,6 +37,7 @@ async def test_keys_go_in_batches_and_one_that_is_in_use_is_passed_over(
     )
 
     async def take_one_over(tx: Tx) -> Pruned:
+        await tx.run(PATIENT)
         await tx.run("UPDATE keys SET until = until + 1 WHERE key = int4send(1)")
         return await store.prune(NOTHING, now=START_MS)
 
