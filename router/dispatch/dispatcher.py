@@ -14,6 +14,7 @@ from router.dispatch.lease_plan import LeasePlan, Wanted
 from router.dispatch.leases import Asked, Leases
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
+from router.dispatch.node_shares import NodeShares
 from router.dispatch.observed import JobCorrupt, StoreFailed
 from router.dispatch.protocol import Action
 from router.dispatch.runner import Runner, RunnerCalls
@@ -57,11 +58,11 @@ class Dispatcher:
     ) -> None:
         self._store, self._live, self._clock = store, live, clock
         self._observe = observe
-        self._settings = settings or DispatchSettings()
-        totals = self._settings.totals
+        bounds = self._settings = settings or DispatchSettings()
+        totals = bounds.totals
         self.breakers = Breakers(live.limits, clock, rng, self._changed)
         self._slots = Slots(
-            self.breakers.limits, clock, totals, body_bytes=self._settings.body_bytes
+            self.breakers.limits, clock, totals, body_bytes=bounds.body_bytes, shared=bounds.shared
         )
         self._fairness = Fairness()
         self._in_hand = InHand(
@@ -81,6 +82,7 @@ class Dispatcher:
         )
         self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
         self._sweep_soon = Alarm(clock)
+        self.shares = NodeShares(self._slots, self._plan, live, clock, self._alarm.ring)
         self._leases = Leases(
             store,
             clock,
@@ -95,7 +97,7 @@ class Dispatcher:
             actions,
             live,
             clock=clock,
-            settler=Settler(rng, dry=self._settings.dry, retry_at=self.breakers.retry_at),
+            settler=Settler(rng, dry=bounds.dry, retry_at=self.breakers.retry_at),
             calls=RunnerCalls(
                 holds=self._leases.holds,
                 called=self.breakers.ended,
@@ -105,7 +107,7 @@ class Dispatcher:
                 lost=self._lost.job,
             ),
             observe=observe,
-            settings=self._settings,
+            settings=bounds,
         )
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
         self._handed: deque[Work] = deque()
@@ -254,6 +256,7 @@ class Dispatcher:
     def rejoined(self, node: str) -> None:
         """It is another node now: what its former number leased, and has not begun, does not."""
         self._leases.node = node
+        self.shares.forget()
 
     def ruleset_changed(self) -> None:
         """Other rules are in force: whoever waits in hand and may not any more is available."""
@@ -436,7 +439,9 @@ class Dispatcher:
             await self._sweep_soon.wait(self._settings.sweep_s)
 
     async def _look(self) -> None:
-        for target, due_at in (await self._store.reads.targets()).items():
+        number, found = self._plan.look(), await self._store.reads.targets()
+        self._plan.looked(number, found)
+        for target, due_at in found.items():
             self.wake(target, due_at)
 
     async def _sweep(self) -> None:

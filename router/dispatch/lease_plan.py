@@ -2,13 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from router.dispatch.breakers import Breakers
 from router.dispatch.due import DueTimes
 from router.dispatch.slots import Slots
+from router.kinds import KINDS
 from router.model.job import ActionKind
 
 LOOK = 512
@@ -42,6 +43,7 @@ class LeasePlan:
 
     `due` has the due time of each; `owed` are targets whose due jobs wait for their rate. `ahead`
     says how many more jobs than slots of a target to lease, by the slots that it is about to get.
+    Of targets whose share this node has not, due jobs are known until another node has run them.
     """
 
     def __init__(
@@ -61,6 +63,8 @@ class LeasePlan:
         self._unknown: dict[str, None] = {}
         self._asked: Counter[str] = Counter()  # leases under way
         self.owed: set[str] = set()
+        self._unshared: dict[str, int] = {}  # no share of these, and after which look it was seen
+        self._looks = 0
 
     def learn(self, target: str, kind: ActionKind) -> None:
         """A job of this kind was seen there."""
@@ -90,11 +94,44 @@ class LeasePlan:
         if not self._asked[target]:
             del self._asked[target]
 
+    # -- shares ----------------------------------------------------------------------------------
+
+    def waiting(self) -> Iterator[str]:
+        """Targets with due jobs that could not start, and limits to share."""
+        yield from self._unshared
+        yield from self._unknown
+        yield from self.owed
+        for kind, ready in self._ready.items():
+            if not KINDS[kind].local:
+                yield from ready
+
+    def share_came(self, now: int) -> None:
+        """Whose share is there now may start."""
+        for target in [t for t in self._unshared if not self._slots.withheld(t, None)]:
+            del self._unshared[target]
+            self.due.put(target, now)
+
+    def look(self) -> int:
+        """The store is about to be asked which targets have due jobs; the number of this look."""
+        self._looks += 1
+        return self._looks
+
+    def looked(self, number: int, found: Container[str]) -> None:
+        """What it had `found` is all that waited before that look."""
+        gone = [t for t, seen in self._unshared.items() if seen < number and t not in found]
+        for target in gone:
+            del self._unshared[target]
+
+    # -- leasing ---------------------------------------------------------------------------------
+
     def take(self, now: int) -> Wanted:
         """What to lease now; the slots are held from here on."""
         for target in self.due.take(now):
             kind = self.kind_of(target)
-            (self._unknown if kind is None else self._ready[kind])[target] = None
+            if self._slots.withheld(target, kind):
+                self._unshared[target] = self._looks
+            else:
+                (self._unknown if kind is None else self._ready[kind])[target] = None
         wanted: Wanted = {}
         for kind in self._ready:
             self._take_of(kind, now, wanted)
@@ -126,6 +163,8 @@ class LeasePlan:
             elif wait > 0:
                 self.owed.add(target)
                 self.due.put(target, now + math.ceil(wait * 1000))
+            elif slots.withheld(target, kind):
+                self._unshared[target] = self._looks
             else:
                 continue
             del ready[target]

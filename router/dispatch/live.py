@@ -21,6 +21,7 @@ class DispatchRules:
     `generation_of` names the ruleset whose action runs a job. `kind_of` tells a target's kind
     before its first job is seen (None: unknown, one job is leased to find out). `reads` are the
     actions whose results a job's action wants; called for jobs that come after others.
+    `targets` are all that the rules name or call, and share with other nodes.
     `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `may_wait` says
     whether a job may be leased before a slot is held for it; it is asked anew after a change of the
     rules. `died` makes the router's own event of a job that is about to be dead.
@@ -31,6 +32,7 @@ class DispatchRules:
     limits: Limits
     generation_of: Callable[[Job], str] = lambda job: job.generation
     kind_of: Callable[[str], ActionKind | None] = lambda _target: None
+    targets: Callable[[], frozenset[str]] = frozenset
     dead_if_interrupted: Callable[[], frozenset[tuple[str, str]]] = frozenset
     may_wait: Callable[[Job], bool] = lambda _job: True
     reads: Callable[[Job], frozenset[str]] = lambda _job: frozenset()
@@ -46,7 +48,8 @@ class DispatchSettings:
     one for whose slot nobody waits (its action never waits, or the next job has begun in it) is
     written with the next deliveries, or `settle_within_s` later.
     `guard_s` past its own time limit an action is taken for defective and cancelled.
-    `dry` says that the actions given only describe what they would do.
+    `dry` says that the actions given only describe what they would do, `shared` that other nodes
+    run jobs of the same store: of targets' limits only this node's shares hold then.
     """
 
     totals: Mapping[ActionKind, int] = field(default_factory=lambda: TOTALS)
@@ -58,3 +61,4 @@ class DispatchSettings:
     settle_within_s: float = 0.002
     guard_s: float = 10.0
     dry: bool = False
+    shared: bool = False

@@ -116,6 +116,10 @@ def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> Disp
         found = live.current.actions.get((rule, action))
         return found.kind if found else None
 
+    def targets() -> frozenset[str]:
+        called = {a.target for a in live.current.actions.values() if not KINDS[a.kind].local}
+        return frozenset(called | live.current.ruleset.targets.keys())
+
     def dead_if_interrupted() -> frozenset[tuple[str, str]]:
         former = {key: old.actions[key] for key, old in live.former.items()}
         known = {**live.current.actions, **former}
@@ -134,6 +138,7 @@ def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> Disp
             found[0].ruleset.generation if (found := live.action_of(job)) else job.generation
         ),
         kind_of=kind_of,
+        targets=targets,
         dead_if_interrupted=dead_if_interrupted,
         may_wait=may_wait,
         reads=reads,

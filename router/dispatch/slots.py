@@ -8,6 +8,7 @@ from router.clock import Clock
 from router.kinds import KINDS
 from router.model.job import ActionKind, Job
 from router.model.settings import TargetLimits
+from router.model.share import NO_SHARE, Given, TargetShare
 
 SMALL = 64 * 1024
 """Bodies up to this many bytes are not counted: all slots full of them are a few MiB."""
@@ -75,10 +76,17 @@ class _Bucket(msgspec.Struct):
     tokens: float = 1.0
 
 
+def _usable(share: TargetShare) -> bool:
+    return share.concurrency > 0 and share.most > 0
+
+
 class Slots:
     """
     Counts what is held. No target holds more than half of what others leave free of its kind
     (rounded up), so a few hanging targets cannot stop the rest. `bodies` counts large bodies.
+
+    `shared`: other nodes run jobs of the same targets, and of their limits only what is `given`
+    holds here. What reaches nothing outside has none to share.
     """
 
     def __init__(
@@ -88,9 +96,12 @@ class Slots:
         totals: Mapping[ActionKind, int] = TOTALS,
         *,
         body_bytes: int = MOST,
+        shared: bool = False,
     ) -> None:
         self.bodies = BodyBudget(body_bytes)
-        self._limits = limits
+        self.given: Given = {}
+        self._shared, self._undivided = shared, limits
+        self._limits = self._divided if shared else limits
         self._clock = clock
         self._totals = totals
         self._held: dict[ActionKind, int] = dict.fromkeys(totals, 0)
@@ -146,6 +157,29 @@ class Slots:
     def held_by(self, target: str, kind: ActionKind) -> int:
         """Slots that a target holds."""
         return self._held_by.get((target, kind), 0)
+
+    def held(self) -> Mapping[str, int]:
+        """The same of every target that has limits to share."""
+        found: dict[str, int] = {}
+        for (target, kind), count in self._held_by.items():
+            if not KINDS[kind].local:
+                found[target] = found.get(target, 0) + count
+        return found
+
+    def withheld(self, target: str, kind: ActionKind | None) -> bool:
+        """Whether a target's jobs must not start here for want of a share."""
+        if not self._shared or (kind is not None and KINDS[kind].local):
+            return False
+        return not _usable(self.given.get(target, NO_SHARE))
+
+    def _divided(self, target: str, kind: ActionKind) -> TargetLimits:
+        whole, share = self._undivided(target, kind), self.given.get(target, NO_SHARE)
+        if KINDS[kind].local:
+            return whole
+        if not _usable(share):
+            return TargetLimits(0, None, whole.breaker)
+        slower = whole.rate if whole.rate is not None and whole.rate < share.most else share.rate
+        return TargetLimits(min(whole.concurrency, share.concurrency), slower, whole.breaker)
 
     def forget_full_buckets(self) -> None:
         """Drop the rate's memory of targets that have been idle long enough not to need it."""
