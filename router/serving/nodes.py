@@ -20,6 +20,8 @@ soonest: no clock is so wrong that both happen at once.
 """
 RECLAIM_S = 5.0
 """How often jobs of nodes that are gone are looked for, whoever declared them gone."""
+DIVIDES_MS = 5_000
+"""How long after a division of the limits no other node makes one: unless this one is gone."""
 
 
 class Joined(NamedTuple):
@@ -40,6 +42,9 @@ class Membership:
     Beats, declares gone who does not, and has `dispatch` take over their jobs. While its own last
     beat is too long ago it starts no work. Once it has been declared gone itself it goes on as
     another node: what runs goes on, and the fence decides whose result is written.
+
+    With each beat it says what it makes of its shares of targets' limits, and gets those that it
+    was given last; one node at a time divides them anew, once a second.
 
     `card` is what it says of itself.
     """
@@ -62,6 +67,8 @@ class Membership:
         self._held_back = self._failing = False
         self._reclaim_at = joined.at
         self._reclaiming: asyncio.Task[None] | None = None
+        self._dividing: asyncio.Task[None] | None = None
+        self._undivided = False
 
     async def run(self) -> None:
         """Beat for ever."""
@@ -71,8 +78,8 @@ class Membership:
                 await self._beat()
                 await self._clock.sleep(BEAT_S)
         finally:
-            if self._reclaiming is not None:
-                self._reclaiming.cancel()
+            for task in filter(None, (self._reclaiming, self._dividing)):
+                task.cancel()
 
     async def watch(self) -> None:
         """Hold work back for as long as no beat is recent, also while one is under way."""
@@ -84,7 +91,8 @@ class Membership:
     async def _beat(self) -> None:
         asked = self._clock.monotonic()
         try:
-            beats = await self._store.beat(self.node, self._card())
+            report = self._dispatch.shares.report()
+            beats = await self._store.beat(self.node, self._card(), report)
             if beats is None:
                 await self._rejoin()
             else:
@@ -100,6 +108,8 @@ class Membership:
     async def _beaten(self, beats: Beats, asked: float) -> None:
         answered = self._clock.monotonic()
         self._go_on(asked)
+        if beats.shares is not None:
+            self._dispatch.shares.take_over(beats.shares)
         for one in self._detector.gone(beats.others, asked=asked, answered=answered):
             if await self._store.declare_gone(one.number, one.beats):
                 self._log.warning("a node is gone", node=one.number, name=one.card.name)
@@ -107,6 +117,8 @@ class Membership:
         if answered >= self._reclaim_at and self._reclaiming is None:
             self._reclaim_at = answered + RECLAIM_S
             self._reclaiming = asyncio.ensure_future(self._reclaim())
+        if self._dividing is None:
+            self._dividing = asyncio.ensure_future(self._divide(self.node))
 
     async def _rejoin(self) -> None:
         self._hold_back("this node was declared gone")
@@ -142,3 +154,21 @@ class Membership:
             self._log.error("jobs of nodes that are gone could not be reclaimed", error=str(error))
         finally:
             self._reclaiming = None
+
+    async def _divide(self, node: str) -> None:
+        """So too; whoever is not the one to divide learns that, and no more."""
+        generation = self._card().generation
+        try:
+            shares = await self._store.divide(
+                node, self._dispatch.shares.divided, generation=generation, ttl_ms=DIVIDES_MS
+            )
+            if shares is not None and node == self.node:
+                self._dispatch.shares.take_over(shares)
+        except StoreUnavailable as error:
+            if not self._undivided:
+                self._log.warning("targets' limits are not divided anew", error=str(error))
+            self._undivided = True
+        else:
+            self._undivided = False
+        finally:
+            self._dividing = None

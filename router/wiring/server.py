@@ -141,7 +141,9 @@ class Server:
             node=joined.node,
             observe=self.observe,
             settings=DispatchSettings(
-                dry=self.options.dry, sweep_s=SHARED_SWEEP_S if store.shared else SWEEP_S
+                dry=self.options.dry,
+                shared=store.shared,
+                sweep_s=SHARED_SWEEP_S if store.shared else SWEEP_S,
             ),
         )
         store.listen(self.dispatch.heard)

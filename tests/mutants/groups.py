@@ -161,7 +161,7 @@ GROUPS = (
         "nodes",
         {
             "serving/failure_detector.py": _unit("serving/test_failure_detector.py"),
-            "serving/nodes.py": _unit("serving/test_nodes.py"),
+            "serving/nodes.py": _unit("serving/test_nodes.py", "serving/test_shares_of_nodes.py"),
         },
     ),
     Group(

@@ -1,12 +1,14 @@
 """The life of a node beside others: on the model of a shared store, by a manual clock."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from router.errors import StoreUnavailable
+from router.model.share import NO_REPORT, ShareReport, ShareRow, Shares, TargetUse
 from router.serving.nodes import Membership, join
 from router.store.values import Beats, NodeCard, Recovered
 from tests.clocks import ManualClock, settle
@@ -33,6 +35,8 @@ class Store(ModelNodes):
         super().__init__(clock)
         self.away: set[str] = set()
         self.hangs: asyncio.Event | None = None
+        self.division_ends: asyncio.Event | None = None
+        self.division_answered: asyncio.Event | None = None
         self.takes, self.clock = 0.0, clock
 
     def _reached(self, verb: str) -> None:
@@ -43,13 +47,46 @@ class Store(ModelNodes):
         self._reached("join")
         return await super().join(card)
 
-    async def beat(self, node: str, card: NodeCard) -> Beats | None:
+    async def beat(
+        self, node: str, card: NodeCard, report: ShareReport = NO_REPORT
+    ) -> Beats | None:
         if self.hangs is not None and node != "2":
             await self.hangs.wait()
         if self.takes:
             await self.clock.sleep(self.takes)
         self._reached("beat")
-        return await super().beat(node, card)
+        return await super().beat(node, card, report)
+
+    async def divide(self, *given: Any, **named: Any) -> Shares | None:
+        self._reached("divide")
+        if self.division_ends is not None:
+            await self.division_ends.wait()
+        shares = await super().divide(*given, **named)
+        if self.division_answered is not None:
+            await self.division_answered.wait()
+        return shares
+
+
+class DispatchShares:
+    """Goes by what it is given, and divides as it is told, once; notes both."""
+
+    def __init__(self) -> None:
+        self.uses: dict[str, TargetUse] = {}
+        self.given: list[Shares] = []
+        self.rows: list[Sequence[ShareRow]] = []
+        self.gives: dict[str, Shares] = {}
+
+    def report(self) -> ShareReport:
+        return ShareReport(self.given[-1].version if self.given else 0, self.uses)
+
+    def take_over(self, shares: Shares) -> None:
+        if shares.version > self.report().version:
+            self.given.append(shares)
+
+    def divided(self, rows: Sequence[ShareRow]) -> list[ShareRow]:
+        self.rows.append(rows)
+        gives, self.gives = self.gives, {}
+        return [replace(row, shares=gives[row.node]) for row in rows if row.node in gives]
 
 
 class Dispatch:
@@ -59,6 +96,7 @@ class Dispatch:
         self.clock = clock
         self.told: list[tuple[float, str]] = []
         self.until = 0.0
+        self.shares = DispatchShares()
         self.reclaim: Callable[[], Any] = lambda: None
         self.recovered = Recovered(0, 0)
 
