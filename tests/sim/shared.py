@@ -119,7 +119,7 @@ class Router:
             rng=world.rng,
             node=joined.node,
             observe=self._observe,
-            settings=DispatchSettings(hand_over=4),
+            settings=DispatchSettings(hand_over=4, shared=True),
         )
         await self._insisting(dispatcher.recover)
         self.nodes = Membership(
@@ -232,9 +232,6 @@ class SharedWatch(Watch):
 
     def _no_transaction(self, job: Job) -> None:
         """The model has none."""
-
-    def _within_limits(self, job: Job) -> None:
-        """Limits are each router's own here."""
 
 
 class Shared(Whole):
