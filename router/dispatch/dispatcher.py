@@ -91,6 +91,7 @@ class Dispatcher:
             lost=self._lost,
             leased=self._leased,
             failed=self._not_leased,
+            known=None if live.others is None else live.others.fetch,
         )
         self._runner = Runner(
             store,
@@ -204,8 +205,11 @@ class Dispatcher:
 
     async def recover_nodes(self) -> Recovered:
         """Reclaim what nodes that run no more left running. Raises StoreUnavailable."""
+        lost = await self._store.reads.lost_nodes(self._leases.node)
+        if lost and self._live.others is not None:  # their jobs say what becomes of them
+            await self._live.others.fetch_running()
         recovered = await self._store.recover(
-            nodes=await self._store.reads.lost_nodes(self._leases.node),
+            nodes=lost,
             now=self._clock.ledger(),
             on_interrupt_dead=self._live.dead_if_interrupted(),
             died=self._runner.died,
@@ -287,7 +291,7 @@ class Dispatcher:
         return not self._draining and self._leases.are_safe()
 
     def _may_begin(self, job: Job) -> bool:
-        return not self._draining and self._leases.holds(job)
+        return not self._draining and self._leases.holds(job) and self._runner.can_run(job)
 
     def _give_back_unbegun(self) -> None:
         self._in_hand.give_back_all()

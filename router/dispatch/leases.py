@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import NamedTuple, cast
@@ -19,6 +19,8 @@ LEASES = 3
 LEASE_PAUSE_S = 0.1
 LONGEST_LEASE_PAUSE_S = 2.0
 
+Known = Callable[[Sequence[Job]], Awaitable[None]]
+"""Sees to it that jobs can begin here, as far as that is possible. Never raises."""
 Fresh = Callable[[Mapping[str, int], int], Mapping[str, Sequence[str]]]
 """Jobs that go first, by the number wanted of each target and the time."""
 
@@ -50,10 +52,11 @@ class Leases:
         lost: LostLeases,
         leased: Callable[[Asked, LeaseBatch], None],
         failed: Callable[[Asked, Exception], None],
+        known: Known | None = None,
     ) -> None:
         self._store, self._clock, self.node = store, clock, node
         self._fresh, self._lost = fresh, lost
-        self._on_leased, self._on_failed = leased, failed
+        self._on_leased, self._on_failed, self._known = leased, failed, known
         self._numbers = count(1)
         self._pause = self._after = 0.0
         self.until = math.inf
@@ -83,8 +86,9 @@ class Leases:
         asked = Asked(wanted, self.token(), now)
         try:
             fresh = self._fresh(both, now)
+            answer = self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
             call = asyncio.ensure_future(
-                self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
+                answer if self._known is None else _when_known(answer, self._known)
             )
         except Exception as error:  # noqa: BLE001 - the loop must outlive any store
             self._failed(asked, error)
@@ -112,3 +116,9 @@ class Leases:
         self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
         self._after = self._clock.monotonic() + self._pause
         self._on_failed(asked, error)
+
+
+async def _when_known(answer: Awaitable[LeaseBatch], known: Known) -> LeaseBatch:
+    batch = await answer
+    await known([work.job for work in batch.jobs])
+    return batch

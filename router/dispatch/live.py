@@ -1,7 +1,8 @@
 """What dispatch is given: what the live ruleset says of jobs and targets, and its own bounds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from router.dispatch.protocol import Render
 from router.dispatch.slots import MOST, TOTALS, Limits
@@ -11,6 +12,19 @@ from router.store.values import Died, untold
 
 SWEEP_S, SHARED_SWEEP_S = 5.0, 1.0
 """How often the store is asked what is due; where other nodes make work and pause targets too."""
+
+
+class OtherRules(Protocol):
+    """The rules of other nodes of a shared store, as far as jobs want them here."""
+
+    def knows(self, job: Job) -> bool:
+        """Whether the job may begin here: its action is at hand."""
+
+    async def fetch(self, jobs: Sequence[Job]) -> None:
+        """Have the actions of these jobs at hand, if it can be; never raises."""
+
+    async def fetch_running(self) -> None:
+        """The same of all jobs that run anywhere. Raises StoreUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +38,8 @@ class DispatchRules:
     `targets` are all that the rules name or call, and share with other nodes.
     `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `may_wait` says
     whether a job may be leased before a slot is held for it; it is asked anew after a change of the
-    rules. `died` makes the router's own event of a job that is about to be dead.
+    rules. `died` makes the router's own event of a job that is about to be dead. `others`: jobs
+    may be of rules that this node does not have; one that it cannot come to know is left to others.
     """
 
     render: Render
@@ -37,6 +52,7 @@ class DispatchRules:
     may_wait: Callable[[Job], bool] = lambda _job: True
     reads: Callable[[Job], frozenset[str]] = lambda _job: frozenset()
     died: Died = untold
+    others: OtherRules | None = None
 
 
 @dataclass(frozen=True, slots=True)

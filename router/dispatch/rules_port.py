@@ -2,10 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import msgspec
 
-from router.dispatch.live import DispatchRules
+from router.dispatch.live import DispatchRules, OtherRules
 from router.dispatch.protocol import Render, Results
 from router.errors import RenderError
 from router.kinds import ADDRESSED, KINDS
@@ -15,7 +16,7 @@ from router.model.job import ActionKind, Job, Skip, Work
 from router.model.retry import NONE
 from router.model.settings import OWN, TargetLimits
 from router.providers import own
-from router.rules.live import LiveRef
+from router.rules.live import LiveRef, LiveRuleset
 from router.rules.render import Material, needs_event, render
 from router.store.values import Died
 
@@ -23,8 +24,14 @@ REREAD_CACHE = 64
 REREAD_BYTES = 16 * 1024 * 1024
 """Deliveries whose events are remembered, and bytes of their bodies; always the newest."""
 
-Reread = Callable[[Delivery, int], DeliveryEvent]
-"""Reads one event of a stored delivery again. Raises RenderError when it cannot."""
+
+class Reread(Protocol):
+    """Reads one event of a stored delivery again. Raises RenderError when it cannot."""
+
+    def __call__(
+        self, delivery: Delivery, index: int, owner: LiveRuleset | None = None
+    ) -> DeliveryEvent:
+        """`owner` has the sender's definition if today's rules do not."""
 
 
 def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
@@ -40,12 +47,13 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
             raise RenderError(f"{job.rule}/{job.action}", "no kept generation has this action")
         owner, action = found
         if event is None and needs_event(owner, action, job, delivery):
-            event = msgspec.structs.replace(reread(delivery, job.event_index), id=job.event_id)
+            again = reread(delivery, job.event_index, owner)
+            event = msgspec.structs.replace(again, id=job.event_id)
         elif event is None:
             event = DeliveryEvent(job.event_id, job.event_index, job.event, None, None)
         if job.replay_of:
             delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
-        covered = tuple([reread(delivery, index) for index in job.covers])
+        covered = tuple([reread(delivery, index, owner) for index in job.covers])
         scope = work.scope if job.generation == owner.ruleset.generation else None
         return render(
             Material(owner, action, job, delivery, event, environ, covered, results, scope)
@@ -59,20 +67,20 @@ def rereader(live: LiveRef) -> Reread:
     remembered: OrderedDict[str, tuple[dict[int, DeliveryEvent], int]] = OrderedDict()
     held = 0
 
-    def read(delivery: Delivery) -> dict[int, DeliveryEvent]:
+    def read(delivery: Delivery, owner: LiveRuleset | None) -> dict[int, DeliveryEvent]:
         nonlocal held
         known = remembered.get(delivery.id)
         if known is not None:
             return known[0]
-        events, size = _events(live, delivery), len(delivery.body)
+        events, size = _events(live.current, owner, delivery), len(delivery.body)
         remembered[delivery.id] = events, size
         held += size
         while len(remembered) > REREAD_CACHE or (held > REREAD_BYTES and len(remembered) > 1):
             held -= remembered.popitem(last=False)[1][1]
         return events
 
-    def reread(delivery: Delivery, index: int) -> DeliveryEvent:
-        events = read(delivery)
+    def reread(delivery: Delivery, index: int, owner: LiveRuleset | None = None) -> DeliveryEvent:
+        events = read(delivery, owner)
         if index not in events:
             raise RenderError("event", f"the stored delivery has no event {index}")
         return events[index]
@@ -80,8 +88,12 @@ def rereader(live: LiveRef) -> Reread:
     return reread
 
 
-def _events(live: LiveRef, delivery: Delivery) -> dict[int, DeliveryEvent]:
-    provider = live.current.ruleset.providers.get(delivery.provider)
+def _events(
+    live: LiveRuleset, owner: LiveRuleset | None, delivery: Delivery
+) -> dict[int, DeliveryEvent]:
+    provider = live.ruleset.providers.get(delivery.provider)
+    if provider is None and owner is not None:
+        provider = owner.ruleset.providers.get(delivery.provider)
     if delivery.provider == OWN:  # also when no rule of today wants such events
         provider = own()
     if provider is None:
@@ -94,7 +106,7 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
     """The limits of a target today; a place without a name has its kind's defaults."""
 
     def limits(target: str, kind: ActionKind) -> TargetLimits:
-        named = live.current.ruleset.targets.get(target)
+        named = live.target(target)
         if named is None:
             return KINDS[kind].limits
         return TargetLimits(named.concurrency, named.rate, named.breaker)
@@ -102,15 +114,17 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
     return limits
 
 
-def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> DispatchRules:
-    """All that dispatch asks of the rules."""
+def dispatch_live(
+    live: LiveRef, environ: Mapping[str, str], died: Died, others: OtherRules | None = None
+) -> DispatchRules:
+    """All that dispatch asks of the rules; `others` fetches those of other nodes, if any."""
 
     def reads(job: Job) -> frozenset[str]:
         found = live.action_of(job)
         return found[0].reads.get((job.rule, job.action), frozenset()) if found else frozenset()
 
     def kind_of(target: str) -> ActionKind | None:
-        if target in live.current.ruleset.targets or "://" in target:
+        if "://" in target or live.target(target) is not None:
             return ADDRESSED
         rule, _, action = target.partition("/")
         found = live.current.actions.get((rule, action))
@@ -121,9 +135,7 @@ def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> Disp
         return frozenset(called | live.current.ruleset.targets.keys())
 
     def dead_if_interrupted() -> frozenset[tuple[str, str]]:
-        former = {key: old.actions[key] for key, old in live.former.items()}
-        known = {**live.current.actions, **former}
-        return frozenset(key for key, a in known.items() if a.on_interrupt == "dead")
+        return frozenset(key for key, a in live.known().items() if a.on_interrupt == "dead")
 
     def may_wait(job: Job) -> bool:
         now = live.current
@@ -143,4 +155,5 @@ def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> Disp
         may_wait=may_wait,
         reads=reads,
         died=died,
+        others=others,
     )

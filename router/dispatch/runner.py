@@ -32,6 +32,8 @@ from router.model.retry import STANDARD
 from router.store.protocol import DispatchStore
 from router.store.values import Acceptance, Settled
 
+OTHERS_MS = 5_000
+"""How long a job that cannot run here waits before any node leases it again."""
 DEATHS_MAX = 100
 """Own events of jobs that the store found dead, remembered until it names those jobs."""
 _NOTHING: Results = {}
@@ -119,9 +121,17 @@ class Runner:
         else:
             self._spawn(self._fly(work))
 
+    def can_run(self, job: Job) -> bool:
+        """Whether its action is at hand, as far as that can be told before it is rendered."""
+        return (others := self._live.others) is None or others.knows(job)
+
     def put_back(self, job: Job) -> None:
-        """Settle a leased job that was never started: it is available again, whatever it is."""
-        self._settle(job, self.unbegun(job))
+        """
+        Settle a leased job that was never started: it is available again, whatever it is. One that
+        cannot run here is due later, so that another node gets it.
+        """
+        wait_ms = 0 if self.can_run(job) else OTHERS_MS
+        self._settle(job, self._broken_off(job, dead=False, wait_ms=wait_ms))
 
     def interrupt(self) -> None:
         """Break every running action off; each job is settled as interrupted."""
@@ -156,9 +166,9 @@ class Runner:
         """The settlement of a leased job whose action never began: nothing can have been done."""
         return self._broken_off(job, dead=False)
 
-    def _broken_off(self, job: Job, *, dead: bool) -> Settlement:
+    def _broken_off(self, job: Job, *, dead: bool, wait_ms: int = 0) -> Settlement:
         clock, generation = self._clock, self._live.generation_of(job)
-        return interrupted(job, generation, clock.now(), clock.ledger(), dead=dead)
+        return interrupted(job, generation, clock.now(), clock.ledger() + wait_ms, dead=dead)
 
     # -- an action without a task ----------------------------------------------------------------
 

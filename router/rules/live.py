@@ -8,7 +8,7 @@ from router.kinds import KINDS
 from router.kinds.kind import ActionCall, Rendering
 from router.model.delivery import LiveSecret
 from router.model.job import Job
-from router.model.settings import OWN, Endpoint
+from router.model.settings import OWN, Endpoint, Target
 from router.providers import Provider
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
@@ -136,17 +136,24 @@ class LiveRuleset:
         return LiveEndpoint(endpoint, provider, endpoint.name, endpoint.body_max, provider.admits)
 
 
+ADOPTED = 32
+"""Generations of other nodes at hand: more than are in force anywhere during any deployment."""
+
+
 class LiveRef:
     """
     Holds the generation in force; swapped whole, never changed.
 
     `former` keeps, for actions that the present generation no longer has, the last one that had
-    them: jobs already made still run with it.
+    them: jobs already made still run with it. A job of an action that this node never had, made by
+    a node with other rules, runs with the generation that it names, once that was `adopt`ed.
     """
 
     def __init__(self, current: LiveRuleset) -> None:
         self.current = current
         self.former: dict[tuple[str, str], LiveRuleset] = {}
+        self._adopted: dict[str, LiveRuleset] = {}
+        self._fresh: set[str] = set()
 
     def swap(self, new: LiveRuleset) -> None:
         """Put `new` in force and remember what only the old one knows."""
@@ -156,12 +163,47 @@ class LiveRef:
         for key in new.actions:
             self.former.pop(key, None)
         self.current = new
+        self._fresh.clear()
+
+    def adopt(self, generation: LiveRuleset) -> None:
+        """Have a generation of another node at hand: the newest `ADOPTED` of them are."""
+        id_ = generation.ruleset.generation
+        self._adopted.pop(id_, None)
+        self._adopted[id_] = generation
+        self._fresh.add(id_)
+        if len(self._adopted) > ADOPTED:
+            self._adopted.pop(next(iter(self._adopted)))
+
+    def knows(self, job: Job) -> bool:
+        """
+        Whether a job may begin here. What was adopted before the last swap is adopted anew before
+        that, with the secrets of today; till then it serves jobs that run.
+        """
+        key = (job.rule, job.action)
+        if key in self.current.actions or key in self.former:
+            return True
+        return job.generation in self._fresh and self.action_of(job) is not None
+
+    def known(self) -> Mapping[tuple[str, str], CompiledAction]:
+        """Every action of which a job may run here."""
+        former = {key: old.actions[key] for key, old in self.former.items()}
+        adopted: dict[tuple[str, str], CompiledAction] = {}
+        for one in self._adopted.values():
+            adopted |= one.actions
+        return {**adopted, **self.current.actions, **former}
+
+    def target(self, name: str) -> Target | None:
+        """A named target: today's, else that of a generation that was adopted."""
+        for one in (self.current, *reversed(self._adopted.values())):
+            if (found := one.ruleset.targets.get(name)) is not None:
+                return found
+        return None
 
     def action_of(self, job: Job) -> tuple[LiveRuleset, CompiledAction] | None:
-        """Today's version of a job's action, or the last there was."""
+        """Today's version of a job's action, or the last there was, or that of its generation."""
         key = (job.rule, job.action)
         found = self.current.actions.get(key)
         if found is not None:
             return self.current, found
-        old = self.former.get(key)
-        return (old, old.actions[key]) if old is not None else None
+        old = self.former.get(key) or self._adopted.get(job.generation)
+        return (old, old.actions[key]) if old is not None and key in old.actions else None

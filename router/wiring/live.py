@@ -60,6 +60,22 @@ class GenerationSource:
         """A generation of the store, compiled again; None: it does not compile any more."""
         return read_generation(kept, path=self.path, environ=self.environ, dev=self.dev).ruleset
 
+    def compiled(self, kept: Generation) -> LiveRuleset:
+        """
+        A generation of the store with its own variables, and its secrets as they are here now.
+
+        Raises:
+            ConfigError: it does not compile here.
+            SecretMissing: this machine lacks one of its secrets.
+        """
+        loaded = read_generation(kept, path=self.path, environ=self.environ, dev=self.dev)
+        if loaded.ruleset is None:
+            raise ConfigError(loaded.diagnostics)
+        secrets, _ = resolve_secrets(
+            loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
+        )
+        return LiveRuleset(loaded.ruleset, secrets)
+
     def _with_unset_secrets(self, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         """Where only variables are missing, those of secrets belong to the same list."""
         errors = {d.code for d in found if d.severity == "error"}

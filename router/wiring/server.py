@@ -48,6 +48,7 @@ from router.web.server import Listener
 from router.web.tls import Certificate
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
+from router.wiring.fetching import FetchedRules
 from router.wiring.live import GenerationSource, node_card, put_in_force
 from router.wiring.management import EndpointRanges
 from router.wiring.observers import (
@@ -135,7 +136,7 @@ class Server:
         self.dispatch = Dispatcher(
             store,
             self.actions,
-            dispatch_live(live, self.source.environ, self.own.died),
+            dispatch_live(live, self.source.environ, self.own.died, self._fetched_rules()),
             clock=clock,
             rng=self.rng,
             node=joined.node,
@@ -172,6 +173,18 @@ class Server:
             wake=self.dispatch.wake,
             breakers=self.dispatch.breakers,
             patience_s=REPLAY_ANSWER_S,
+        )
+
+    def _fetched_rules(self) -> FetchedRules | None:
+        """Those of other nodes, if there may be any."""
+        if not self.store.shared:
+            return None
+        return FetchedRules(
+            self.live,
+            self.store.reads,
+            self.source.compiled,
+            clock=self.clock,
+            log=logs.get("rules"),
         )
 
     def _upkeep(self) -> None:
