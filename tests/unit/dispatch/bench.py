@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from router.dispatch import Dispatcher, DispatchRules, DispatchSettings, Render
+from router.dispatch.live import OtherRules
 from router.dispatch.observed import (
     AttemptEnded,
     Defect,
@@ -96,6 +97,7 @@ class Bench:
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
         self.paused: frozenset[str] = frozenset()
         self.reads: frozenset[str] = frozenset()
+        self.others: OtherRules | None = None
         self.failing: dict[str, list[Exception | None]] = {}
         self.verbs: list[str] = []  # asked of the store
         self.groups: list[int] = []  # how many ends were settled together
@@ -114,6 +116,7 @@ class Bench:
                 and (job.rule, job.action) not in self.dead_if_interrupted
             ),
             reads=lambda job: self.reads,
+            others=self.others,
         )
         self.dispatcher = Dispatcher(
             _Failing(self),
