@@ -3,8 +3,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
-`rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py` and `accepting_at_once.py`
-list them.
+`rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
+and `reading_others.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -14,6 +14,7 @@ from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
+from tests.defects.reading_others import READING_OTHERS
 from tests.defects.rendering import RENDERING
 from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
@@ -33,4 +34,5 @@ ALL = (
     *ADDRESSES,
     *RUNS_AT_ONCE,
     *ACCEPTING_AT_ONCE,
+    *READING_OTHERS,
 )
