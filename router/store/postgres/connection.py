@@ -43,6 +43,11 @@ SETTINGS = {
     "jit": "off",
     "tcp_user_timeout": "10s",
 }
+PLANS_S, FIRST_PLANS_S = 5.0, 0.1
+"""
+How long a connection keeps its plans: one made of an empty table reads all of it, which is no
+longer right when a million rows have come. When the connection is new they grow fastest.
+"""
 LATE_S = 1.0
 """The server ends a statement that takes too long; that long after we do not wait for it either."""
 
@@ -52,6 +57,7 @@ class Lane:
     Connections for one purpose, `size` at most, each made when it is first wanted.
 
     `timeout_s` bounds each statement; `settings` are the server's, beside those of every lane.
+    Plans are made anew every few seconds by `seconds`, which tells the time; None: never.
     """
 
     def __init__(
@@ -61,9 +67,12 @@ class Lane:
         size: int,
         timeout_s: float,
         settings: Mapping[str, str] = {},
+        seconds: Callable[[], float] | None = None,
     ) -> None:
         self._address, self._purpose, self._timeout_s = address, purpose, timeout_s
         self._settings = SETTINGS | dict(settings)
+        self._seconds = seconds
+        self._planned: dict[Connection, tuple[float, float]] = {}  # made at, planned at
         self._room = asyncio.Semaphore(size)
         self._idle: list[Connection] = []
         self._working: set[asyncio.Task[Any]] = set()
@@ -88,6 +97,8 @@ class Lane:
         async with self._room:
             connection = await self._connection()
             try:
+                if self._seconds is not None:
+                    await self._plan_anew(connection, self._seconds())
                 return await work(connection)
             except LOST as error:
                 connection.terminate()
@@ -105,6 +116,16 @@ class Lane:
             return await self._connect()
         except (*REFUSED, *LOST) as error:
             raise self._unavailable(error) from error
+
+    async def _plan_anew(self, connection: Connection, now: float) -> None:
+        """What the connection has prepared is planned again, by the sizes that tables have now."""
+        if connection not in self._planned:
+            kept = {c: times for c, times in self._planned.items() if not c.is_closed()}
+            self._planned = kept | {connection: (now, now)}
+        made, planned = self._planned[connection]
+        if now - planned >= min(PLANS_S, max(FIRST_PLANS_S, planned - made)):
+            await connection.execute("DISCARD PLANS")
+            self._planned[connection] = made, now
 
     async def open(self) -> None:
         """

@@ -26,10 +26,11 @@ BY_INDEX = {
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "enable_material": "off",
 }
 """
-Statements that take some rows of tables of any size go by their indexes, whatever the tables held
-when the plan was made: a plan from an empty table would be kept until the next ANALYZE.
+Statements that take some rows of tables of any size go by their indexes, row by row, and are not
+planned for each call: tables of many days take milliseconds to plan.
 """
 QUESTIONS = {"default_transaction_read_only": "on", "plan_cache_mode": "force_custom_plan"}
 """
@@ -57,7 +58,7 @@ class Database:
         self.clock, self._on_commit = clock, on_commit
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
-        self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX)
+        self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX, clock.monotonic)
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S, QUESTIONS)
         self.node = Lane(address, "node", 1, NODE_S, {"synchronous_commit": "off"})
         self.numbers: dict[str, int] = {}  # generations by id that have been named today

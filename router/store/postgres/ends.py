@@ -15,7 +15,6 @@ End = tuple[str, Settlement]
 """The delivery of a job, and how its attempt has ended."""
 
 _GIVEN = {
-    "delivery": "uuid",
     "job": "uuid",
     "lease": "text",
     "number": "integer",
@@ -30,23 +29,41 @@ _GIVEN = {
     "result": "bytea",
     "generation": "integer",
 }
-_LEASED = "queue.job = v.job AND queue.lease = v.lease"
-_OF_V = "jobs.delivery = {0}.delivery AND jobs.id = {0}.job"
+_PLACE = "array_position($1::uuid[], queue.job)"
+# Not joined: the planner would read all of the queue when it was empty when it was counted last.
+# Nor by the index of leased jobs.
+_LEASED = (
+    "queue.job = ANY($1::uuid[]) "
+    f"AND CASE WHEN queue.lease = ($2::text[])[{_PLACE}] THEN true ELSE false END"
+)
+_COLUMN = {name: f"(${n}::{kind}[])[{{0}}]" for n, (name, kind) in enumerate(_GIVEN.items(), 1)}
+_REST = ", ".join(
+    [f"{at.format('place')} AS {name}" for name, at in _COLUMN.items() if name != "job"]
+)
+_OF = "jobs.delivery = {0}.delivery AND jobs.id = {0}.job"
 _BETWEEN = f"jobs.delivery BETWEEN ${len(_GIVEN) + 1}::uuid AND ${len(_GIVEN) + 2}::uuid"
 _DIED = f"${len(_GIVEN) + 3}::integer"
 _ATTEMPT = "job, number, kept, lease, started_at, ended_at, outcome, reason, result, generation"
 _END = "job, number, kept, lease, started_at, ended_at, outcome, why, result, generation"
 
 
+def _at(name: str) -> str:
+    """What is given of this row of the queue."""
+    return _COLUMN[name].format(_PLACE)
+
+
 _AGAIN = f"""
-    , again AS (
-        UPDATE queue SET state = v.state, due_at = coalesce(v.due_at, queue.due_at), lease = NULL,
-            charged = queue.charged + v.charged,
-            deaths = CASE v.charged WHEN 0 THEN queue.deaths + {_DIED} ELSE 0 END
-        FROM v WHERE {_LEASED} AND v.state < {DEAD}
-        RETURNING v.*
+    , given_back AS (
+        UPDATE queue SET state = {_at("state")}, lease = NULL,
+            due_at = coalesce({_at("due_at")}, queue.due_at),
+            charged = queue.charged + {_at("charged")},
+            deaths = CASE {_at("charged")} WHEN 0 THEN queue.deaths + {_DIED} ELSE 0 END
+        WHERE {_LEASED} AND {_at("state")} < {DEAD}
+        RETURNING {_PLACE} AS place, job, delivery
+    ), again AS (
+        SELECT *, {_REST} FROM given_back
     ), back AS (
-        UPDATE jobs SET reason = a.reason FROM again a WHERE {_OF_V.format("a")} AND {_BETWEEN}
+        UPDATE jobs SET reason = a.reason FROM again a WHERE {_OF.format("a")} AND {_BETWEEN}
         RETURNING a.*, jobs.kept AS kept
     )
 """
@@ -56,17 +73,18 @@ _AGAIN = f"""
 def _statement(again: str) -> str:
     kept = f"UNION ALL SELECT {_END} FROM back" if again else ""
     return f"""
-    WITH v AS MATERIALIZED (SELECT * FROM {unnested(_GIVEN, 1, "v")}),
-    ended AS (
-        DELETE FROM queue USING v WHERE {_LEASED} AND v.state >= {DEAD}
-        RETURNING v.*, queue.attempt AS attempt, queue.charged AS spent, queue.deaths AS deaths,
-            queue.due_at AS was_due, queue.started_at AS began
+    WITH gone AS (
+        DELETE FROM queue WHERE {_LEASED} AND {_at("state")} >= {DEAD}
+        RETURNING {_PLACE} AS place, job, delivery, attempt, charged AS spent, deaths,
+            due_at AS was_due, started_at AS began
+    ), ended AS (
+        SELECT *, {_REST} FROM gone
     ), over AS (
         UPDATE jobs SET state = e.state, due_at = coalesce(e.due_at, e.was_due),
             attempt = e.attempt, charged = e.spent + e.charged,
             deaths = CASE e.charged WHEN 0 THEN e.deaths + {_DIED} ELSE 0 END,
             started_at = e.began, ended_at = e.ended_at, reason = e.reason
-        FROM ended e WHERE {_OF_V.format("e")} AND {_BETWEEN}
+        FROM ended e WHERE {_OF.format("e")} AND {_BETWEEN}
         RETURNING e.*, jobs.kept AS kept
     ) {again}, noted AS (
         INSERT INTO attempts ({_ATTEMPT}) SELECT {_END} FROM over {kept} ON CONFLICT DO NOTHING
@@ -77,7 +95,7 @@ def _statement(again: str) -> str:
 
 _ENDS, _ENDS_AND_RETRIES = _statement(""), _statement(_AGAIN)
 _WRITTEN = f"""
-    SELECT a.job FROM {unnested(dict(islice(_GIVEN.items(), 1, 6)), 1, "v")}
+    SELECT a.job FROM {unnested(dict(islice(_GIVEN.items(), 5)), 1, "v")}
     JOIN attempts a ON a.job = v.job AND a.number = v.number AND a.lease = v.lease
         AND a.outcome = v.outcome AND a.reason IS NOT DISTINCT FROM v.why
 """
@@ -92,12 +110,10 @@ async def write(
     """
     if not ends:
         return frozenset()
-    rows = [
-        (delivery, *_fence(end), *_rest(end, numbers)) for delivery, end in sorted(ends, key=_job)
-    ]
-    columns = list(zip(*rows, strict=True))
+    rows = [(*_fence(end), *_rest(end, numbers)) for _, end in ends]
     sql = _ENDS if all(end.state in ENDED for _, end in ends) else _ENDS_AND_RETRIES
-    deliveries = columns[0]
+    deliveries = [delivery for delivery, _ in ends]
+    columns = zip(*rows, strict=True)
     return await _jobs(tx, sql, *columns, min(deliveries), max(deliveries), died)
 
 
@@ -109,11 +125,6 @@ async def written(tx: Tx, ends: Sequence[Settlement]) -> Set[str]:
 
 async def _jobs(tx: Tx, sql: str, *values: Any) -> Set[str]:
     return {f"job_{job}" for (job,) in await tx.all(sql, *values)}
-
-
-def _job(end: End) -> str:
-    """Rows of the queue are locked in this order."""
-    return end[1].job
 
 
 def _fence(settlement: Settlement) -> Sequence[Any]:

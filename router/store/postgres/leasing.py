@@ -51,10 +51,12 @@ def _lane(replayed: bool, besides: str) -> str:
     )
 
 
+# Not by the index of due jobs, of which there may be a million.
 _NAMED = (
-    "SELECT * FROM (SELECT q.* FROM unnest($9::uuid[]) WITH ORDINALITY f (job, place) "
-    f"JOIN queue q ON q.job = f.job WHERE {_OPEN} AND q.due_at <= $3 ORDER BY f.place "
-    "LIMIT a.slots FOR UPDATE OF q SKIP LOCKED) named UNION ALL "
+    "SELECT * FROM (SELECT q.* FROM queue q WHERE q.job = ANY($9::uuid[]) "
+    "AND q.target = a.target AND coalesce(q.lease, '') = '' AND q.waits = 0 AND q.due_at <= $3 "
+    "ORDER BY array_position($9::uuid[], q.job) LIMIT a.slots FOR UPDATE SKIP LOCKED) named "
+    "UNION ALL "
 )
 
 
@@ -66,7 +68,9 @@ def _next_due(replayed: bool) -> str:
 
 
 # The lanes of a target are locked one after the other, no more of them than is taken. What does
-# not fit is not changed, so its lock ends with the statement.
+# not fit is not changed, so its lock ends with the statement. Nothing is joined that may be large:
+# the planner would read all of it when it was small, or empty, when it was counted last. OFFSET 0
+# keeps a look-up one.
 def _statement(named: str, besides: str) -> str:
     return f"""
     WITH asked AS MATERIALIZED (
@@ -78,24 +82,28 @@ def _statement(named: str, besides: str) -> str:
                 {named} {_lane(False, besides)} UNION ALL {_lane(True, besides)} LIMIT a.slots
             ) lanes
         ) q
-        LEFT JOIN jobs j ON j.id = q.job AND j.delivery = q.delivery
-            AND {_RECENT.format("j.delivery")}
-        LEFT JOIN deliveries d ON d.id = q.delivery AND {_RECENT.format("d.id")}
+        LEFT JOIN LATERAL (
+            SELECT * FROM jobs WHERE id = q.job AND delivery = q.delivery
+                AND {_RECENT.format("delivery")} OFFSET 0
+        ) j ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM deliveries WHERE id = q.delivery AND {_RECENT.format("id")} OFFSET 0
+        ) d ON true
     ), fits AS MATERIALIZED (
         SELECT * FROM (
             SELECT *, sum(bytes) OVER (ORDER BY place, rank ROWS UNBOUNDED PRECEDING) AS upto
             FROM due
         ) placed WHERE upto - bytes < $6 AND NOT EXISTS (SELECT {_OTHERS})
     ), taken AS (
-        UPDATE queue SET state = {RUNNING}, attempt = fits.attempt, lease = $4, started_at = $5
-        FROM fits WHERE queue.job = fits.job RETURNING fits.*
+        UPDATE queue SET state = {RUNNING}, attempt = attempt + 1, lease = $4, started_at = $5
+        WHERE job = ANY(ARRAY(SELECT job FROM fits))
     ), rest AS (
         SELECT array_agg(least({_next_due(False)}, {_next_due(True)}) ORDER BY a.place) AS due_at
         FROM asked a
     )
     SELECT t.*, CASE WHEN row_number() OVER () = 1 THEN rest.due_at END, (
         SELECT array_agg(delivery) {_OTHERS}
-    ) FROM rest LEFT JOIN taken t ON true
+    ) FROM rest LEFT JOIN fits t ON true
     """
 
 

@@ -13,6 +13,7 @@ from router.model.ids import Ids
 from router.model.job import Job
 from router.model.store_address import DatabaseUrl
 from router.store.postgres import leasing
+from router.store.postgres.connection import Connection
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.store import PostgresStore
 from router.store.values import ALREADY, HELD, LOST, LeaseBatch
@@ -98,12 +99,17 @@ async def test_a_router_that_has_just_started_knows_the_generations(
     assert work.delivery.generation == GENERATION
 
 
-async def test_leases_go_by_the_index_of_due_jobs_whatever_the_tables_held(
-    store: PostgresStore, db: Database, make: Maker
-) -> None:
-    """As the plan is made once: of an empty queue a scan and a sort would look as good."""
+_MANY = """
+    INSERT INTO queue (job, delivery, target, rule, state, replayed, due_at)
+    SELECT gen_random_uuid(), gen_random_uuid(), 'erp', 'paid', 0, false, n
+    FROM generate_series(1, 5000) n
+"""
+
+
+async def test_leases_go_by_indexes_when_the_queue_is_long(db: Database) -> None:
+    """Though it was empty when it was last counted."""
     await run(db, "ANALYZE")
-    await store.lease({"erp": 1}, lease="1/1", now=FAR)
+    await run(db, _MANY)
 
     async def plan(tx: Tx) -> str:
         values = (["erp"], [16], FAR, "1/1", FAR, 1, *leasing._recent(db))
@@ -112,10 +118,33 @@ async def test_leases_go_by_the_index_of_due_jobs_whatever_the_tables_held(
 
     text = await db.state(1, plan, db.dispatch)
     assert text.count("using queue_due on queue") == 4, text
-    assert "Seq Scan" not in text, text
-    assert "Hash Join" not in text, text
+    assert "Index Cond: (job = ANY" in text, text
+    for words in ("Seq Scan", "Hash Join", "Materialize", "Join Filter"):
+        assert words not in text, text
     for table in ("jobs", "deliveries"):  # of yesterday, today, tomorrow
         assert len(set(re.findall(rf"on ({table}_[0-9]+)", text))) == 3, text
+
+
+async def test_plans_are_made_anew_as_tables_grow(db: Database, clock: ManualClock) -> None:
+    said: list[str] = []
+
+    async def listen(connection: Connection) -> None:
+        connection.add_query_logger(lambda record: said.append(record.query))
+
+    await db.dispatch.run(listen)
+    for step, plans in (
+        (0.09, 0),
+        (0.02, 1),
+        (0.09, 1),
+        (0.02, 2),
+        (0.22, 3),
+        (9, 4),
+        (4.9, 4),
+        (5, 5),
+    ):
+        await clock.advance(step)
+        await db.dispatch.run(lambda c: c.execute("SELECT 1"))
+        assert said.count("DISCARD PLANS") == plans, (step, said)
 
 
 async def test_jobs_of_deliveries_of_any_day_are_leased_within_the_same_bounds(
