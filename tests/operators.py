@@ -12,6 +12,7 @@ from router.model.target import TargetNow
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
+from router.store.values import Claimed, alone
 
 
 def breakers_of(clock: Clock) -> Breakers:
@@ -27,6 +28,7 @@ def verbs_of(
     ids: Ids | None = None,
     wake: Callable[[str, int], None] = lambda _target, _due_at: None,
     breakers: Breakers | None = None,
+    claimed: Claimed = alone,
 ) -> StoreVerbs:
     """`store` may be less reliable than a real one."""
     return StoreVerbs(
@@ -36,6 +38,7 @@ def verbs_of(
         ids=ids or Ids(random.Random(2)),
         wake=wake,
         breakers=breakers or breakers_of(clock),
+        claimed=claimed,
     )
 
 

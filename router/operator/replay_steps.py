@@ -18,10 +18,14 @@ from router.operator.replay_source import ReplayBatch, ReplaySource
 from router.operator.requests import ReplayRequest
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
+from router.store.values import Claimed
 
 PAUSE_S = 0.02
 """Between two steps: whoever sends us something now goes first."""
 RETRY_S = 1.0
+WATCH_S = 10.0
+"""How often replays are looked for that nobody makes any more."""
+CLAIM_MS = 30_000
 UNFINISHED_MAX = 1_000
 TRIES = 30
 """How often a step is tried while the store cannot commit; then the next start goes on."""
@@ -33,11 +37,19 @@ class ReplayMaker:
     """
     The replays whose jobs are being made by this process.
 
-    `wake` is called with every target that has new due work.
+    `wake` is called with every target that has new due work. Which replays are `claimed` no other
+    node makes; should two make one all the same, each step is stored once.
     """
 
     def __init__(
-        self, *, store: OperatorStore, live: LiveRef, clock: Clock, again: NewJobs, wake: Wake
+        self,
+        *,
+        store: OperatorStore,
+        live: LiveRef,
+        clock: Clock,
+        again: NewJobs,
+        wake: Wake,
+        claimed: Claimed,
     ) -> None:
         self._store = store
         self._live = live
@@ -45,6 +57,8 @@ class ReplayMaker:
         self._again = again
         self._wake = wake
         self._log = log.get("replay")
+        self._claimed = claimed
+        self._stuck: set[str] = set()
         self._tasks: dict[str, asyncio.Task[Replay]] = {}
 
     def finder(self, request: ReplayRequest) -> ReplaySource:
@@ -66,16 +80,30 @@ class ReplayMaker:
 
     async def resume(self) -> int:
         """
-        Go on with what an earlier process began; returns how many replays that are.
+        Go on with what an earlier process or another node began and nobody makes; returns how many
+        replays that are.
 
         One that cannot go on by today's rules is said, and stays as it is.
         """
-        unfinished = await self._store.reads.replays(UNFINISHED_MAX, making=True)
-        for one in unfinished:
+        resumed = 0
+        for one in await self._store.reads.replays(UNFINISHED_MAX, making=True):
+            if one.id in self._tasks or one.id in self._stuck or not await self._mine(one.id):
+                continue
             if (replay := await self._store.reads.replay(one.id)) is not None:
+                resumed += 1
                 with contextlib.suppress(RouterError):  # said by _ended
                     await self.go_on(replay, 0)
-        return len(unfinished)
+        return resumed
+
+    async def watch(self) -> None:
+        """Go on for ever with what other nodes have left unfinished."""
+        while True:
+            await self._clock.sleep(WATCH_S)
+            try:
+                if resumed := await self.resume():
+                    self._log.info("replays go on", replays=resumed)
+            except StoreUnavailable as error:
+                self._log.error("unfinished replays could not be looked for", error=str(error))
 
     async def close(self) -> None:
         """Stop between two steps; the next start goes on."""
@@ -89,6 +117,11 @@ class ReplayMaker:
         if not task.cancelled() and task.exception() is not None:
             words = f"{task.exception()}; `router cancel --replay {replay}` ends it"
             self._log.error("a replay stands still", replay=replay, error=words)
+            if not isinstance(task.exception(), StoreUnavailable):
+                self._stuck.add(replay)
+
+    async def _mine(self, replay: str) -> bool:
+        return await self._claimed(f"replay/{replay}", CLAIM_MS)
 
     async def _make(self, replay: Replay) -> Replay:
         request = ReplayRequest.from_json(replay.asked)
@@ -96,6 +129,8 @@ class ReplayMaker:
         failures = 0
         while replay.state == "making":
             try:
+                if not await self._mine(replay.id):  # another node makes it
+                    return replay
                 replay = await self._step(finder, replay, request)
                 failures = 0
                 if replay.state == "making":

@@ -35,7 +35,7 @@ from router.operator.search import Search
 from router.operator.target_verbs import TargetVerbs
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
-from router.store.values import Selector
+from router.store.values import Claimed, Selector, alone
 
 IDS_AT_ONCE = 100
 FIRST_REPLAYS = 100
@@ -61,6 +61,7 @@ class StoreVerbs(TargetVerbs):
         wake: Wake,
         breakers: Breakers,
         patience_s: float | None = None,
+        claimed: Claimed = alone,
     ) -> None:
         super().__init__(
             breakers=breakers,
@@ -73,7 +74,9 @@ class StoreVerbs(TargetVerbs):
         self._ids = ids
         self._patience_s = patience_s
         again = NewJobs(live, clock, ids)
-        self.replays = ReplayMaker(store=store, live=live, clock=clock, again=again, wake=wake)
+        self.replays = ReplayMaker(
+            store=store, live=live, clock=clock, again=again, wake=wake, claimed=claimed
+        )
 
     # -- replays
 

@@ -17,9 +17,14 @@ from router.log import Log
 from router.provider_calls.answers import CallFailedError, Sends, refused
 from router.providers.management import Access, BadAnswerError, ranges, read_ranges
 from router.store.protocol import FactStore
+from router.store.values import Claimed, alone
 
 FACTS = "ranges/"
 TICK_S = 1.0
+CLAIM_MS = 60_000
+"""For so long no other node asks a source that one has asked."""
+LOAD_S = 5.0
+"""How soon the answer that another node waits for is looked for again."""
 REFRESH_S = 6 * 3600.0
 JITTER = 0.1
 RETRIES_S = (5.0, 30.0, 120.0, 600.0, 3600.0)
@@ -48,6 +53,7 @@ class PublishedRanges:
 
     `sources` gives what is needed now (it changes with a reload), `open_client` a client for one
     address. `on_refresh` gets each list that is believed: the address, its size, Unix milliseconds.
+    What is `claimed` here no other node asks for.
     """
 
     def __init__(
@@ -60,7 +66,9 @@ class PublishedRanges:
         rng: random.Random,
         log: Log,
         on_refresh: Callable[[str, int, int], None],
+        claimed: Claimed = alone,
     ) -> None:
+        self._claimed = claimed
         self._sources = sources
         self._open = open_client
         self._facts = facts
@@ -93,15 +101,23 @@ class PublishedRanges:
     async def run(self) -> None:
         """Ask every source when it is due, for ever."""
         while True:
-            await self.step()
+            try:
+                await self.step()
+            except StoreUnavailable as error:
+                self._log.error("address ranges: whose turn is it?", error=str(error))
             await self._clock.sleep(TICK_S)
 
     async def step(self) -> None:
-        """Ask the sources that are due now."""
+        """Ask the sources that are due now, or take over what another node was answered."""
         for access in {access.base: access for access in self._sources()}.values():
             turn = self._turns.setdefault(access.base, self._first_turn(access.base))
-            if turn.due <= self._clock.monotonic():
+            if turn.due > self._clock.monotonic():
+                continue
+            if await self._claimed(f"{FACTS}{access.base}", CLAIM_MS):
                 await self._ask(access, turn)
+            else:
+                await self.load()
+                turn.due = max(self._first_turn(access.base).due, self._clock.monotonic() + LOAD_S)
 
     def _first_turn(self, base: str) -> _Turn:
         """At once, unless an earlier run fetched them not long ago."""

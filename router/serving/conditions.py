@@ -17,8 +17,10 @@ from router.rules.live import LiveRef
 from router.rules.own_events import REASON_MAX, timestamp
 from router.serving.own_events import ConditionWatch, OwnEventWriter
 from router.store.protocol import FactStore, Store
+from router.store.values import Claimed
 
 FACTS = "own/"
+CLAIM_MS = 30_000
 
 REFUSED_MIN = 20
 WINDOW_MS = 5 * 60_000
@@ -32,15 +34,22 @@ Send = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]
 
 
 class Alerts:
-    """Events that were sent are remembered in the store, so that a restart sends none twice."""
+    """
+    Events that were sent are remembered in the store under names that begin with `facts`, so that
+    a restart sends none twice.
+    """
 
-    def __init__(self, store: FactStore, send: Send) -> None:
-        self._store, self._send = store, send
+    def __init__(self, store: FactStore, send: Send, facts: str = FACTS) -> None:
+        self._store, self._send, self._facts = store, send, facts
         self._known: dict[str, Any] | None = None
 
     async def of(self, name: str) -> Any:
         """What is kept under this name, None if nothing. Raises StoreUnavailable."""
-        return (await self._all()).get(FACTS + name)
+        return (await self._all()).get(self._facts + name)
+
+    async def read_again(self) -> None:
+        """Other nodes may have written since."""
+        self._known = None
 
     async def send(
         self, fact: str, value: Any, event: str, identity: str, payload: Mapping[str, Any]
@@ -51,24 +60,25 @@ class Alerts:
 
     async def forget_others(self, prefix: str, still: Container[str]) -> None:
         """Forget what is kept under this prefix for names that are not among these."""
-        for fact in [n.removeprefix(FACTS) for n in await self._all()]:
+        for fact in [n.removeprefix(self._facts) for n in await self._all()]:
             if fact.startswith(prefix) and fact.removeprefix(prefix) not in still:
                 await self.keep(fact, None)
 
     async def keep(self, name: str, value: Any) -> None:
         """Keep it, or forget it (None), if that is a change."""
         known = await self._all()
-        if known.get(FACTS + name) == value:
+        name = self._facts + name
+        if known.get(name) == value:
             return
-        await self._store.remember({FACTS + name: value})
+        await self._store.remember({name: value})
         if value is None:
-            del known[FACTS + name]
+            del known[name]
         else:
-            known[FACTS + name] = value
+            known[name] = value
 
     async def _all(self) -> dict[str, Any]:
         if self._known is None:
-            self._known = dict(await self._store.recall(FACTS))
+            self._known = dict(await self._store.recall(self._facts))
         return self._known
 
 
@@ -220,6 +230,13 @@ async def look_at_storage(
             await alerts.keep(fact, None)
 
 
+class ThisNode(NamedTuple):
+    """Its name, and what it does for all."""
+
+    name: str
+    claimed: Claimed
+
+
 def watches(
     writer: OwnEventWriter,
     live: LiveRef,
@@ -229,9 +246,14 @@ def watches(
     targets: Callable[[], Iterable[TargetNow]],
     clock: Clock,
     metrics: Metrics,
+    here: ThisNode,
 ) -> tuple[ConditionWatch, ...]:
-    """Of endpoints, targets, secrets, the store and its disk."""
+    """
+    Of endpoints, targets, secrets, the store and its disk. What is the same to all nodes of a
+    shared store is looked at by one of them; refusals and targets by each, as it sees them.
+    """
     alerts = Alerts(store, writer.send)
+    own = Alerts(store, writer.send, f"own@{here.name}/") if store.shared else alerts
     address = live.current.ruleset.server.store
 
     def disk() -> tuple[int, int]:
@@ -240,10 +262,20 @@ def watches(
         usage = shutil.disk_usage(Path(address.path).absolute().parent)
         return usage.total - usage.free, usage.total
 
-    return (
-        RefusalAlerts(live=live, metrics=metrics, clock=clock, alerts=alerts).step,
+    common: tuple[ConditionWatch, ...] = (
         partial(look_at_endpoints, live=live, silent=silent, alerts=alerts),
-        partial(look_at_targets, now=targets, alerts=alerts),
         partial(look_at_secrets, live=live, clock=clock, alerts=alerts),
         partial(look_at_storage, live=live, store=store, disk=disk, clock=clock, alerts=alerts),
     )
+    if store.shared:
+        common = (alerts.read_again, *common)
+    return (
+        RefusalAlerts(live=live, metrics=metrics, clock=clock, alerts=own).step,
+        partial(look_at_targets, now=targets, alerts=own),
+        *[partial(_by_one_node, here.claimed, watch) for watch in common],
+    )
+
+
+async def _by_one_node(claimed: Claimed, watch: ConditionWatch) -> None:
+    if await claimed("own events", CLAIM_MS):
+        await watch()

@@ -38,7 +38,8 @@ class QuietEndpoints:
     """
     Watches the endpoints that have `expect_every`.
 
-    It reads the counts that are kept anyway, so a delivery costs nothing more. That an endpoint
+    It reads the counts that are kept anyway, so a delivery costs nothing more; before an endpoint
+    is quiet it asks the store, for other nodes. That an endpoint
     falls quiet, and that it delivers again, is logged once.
     """
 
@@ -80,6 +81,8 @@ class QuietEndpoints:
             watched = self._watched[name] = await self._begin(name, now, count)
         elif count != watched.received:
             watched.received, watched.last, watched.sign = count, now, ledger
+        elif ledger - watched.sign > expect_every:
+            await self._ask(name, watched)
         is_silent = ledger - watched.sign > expect_every
         self._metrics.silent(name, is_silent)
         if is_silent != watched.quiet:
@@ -90,6 +93,11 @@ class QuietEndpoints:
                 "endpoint silent" if is_silent else "endpoint heard again",
                 {"endpoint": name, "last": watched.last, "expect_every_s": expect_every / 1000},
             )
+
+    async def _ask(self, name: str, watched: _Watched) -> None:
+        """Another node may have heard it; who did is the same to all."""
+        if (last := await newest_of(self._store.reads, name)) is not None:
+            watched.last, watched.sign = last, max(watched.sign, last - self._clock.offset)
 
     async def _begin(self, name: str, now: int, count: int) -> _Watched:
         """From the store: what came before this process, and since when it has been watched."""

@@ -10,9 +10,11 @@ from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.store.protocol import OperatorStore
-from router.store.values import Retain
+from router.store.values import Claimed, Retain, alone
 
 INTERVAL_S = 10.0
+CLAIM_MS = 30_000
+"""What one node does for all is left to it for so long after it last said so."""
 STEP = 500
 AUDIT_MS = 400 * DAY_MS
 """How long lines of the audit are kept: a year and a little."""
@@ -25,7 +27,7 @@ JOURNAL_MOST = 128 * 1024 * 1024
 class Upkeep:
     """
     Keeps the store within `server.retention`; `full`: it is nearly so, deliveries are refused.
-    Ages go by ledger time.
+    Ages go by ledger time. What is `claimed` here no other node does.
     """
 
     def __init__(
@@ -38,7 +40,9 @@ class Upkeep:
         log: Log,
         quiet: QuietEndpoints | None = None,
         journal_bytes: Callable[[], int] = int,
+        claimed: Claimed = alone,
     ) -> None:
+        self._claimed = claimed
         self._journal_bytes = journal_bytes
         self._journal_long = False
         self.full = False
@@ -62,7 +66,9 @@ class Upkeep:
 
     async def step(self) -> int:
         """One turn: measure, refuse or accept again, remove what is due; returns removals."""
-        await self.hold()
+        generation = self._live.current.ruleset.generation
+        if await self._claimed(f"hold/{generation}", CLAIM_MS):  # each does nothing but by its own
+            await self.hold()
         self._watch_journal()
         size = await self._store.reads.size()
         full = size >= REFUSE_AT * self._live.current.ruleset.server.retention.max_size
@@ -70,6 +76,8 @@ class Upkeep:
             self.full = full
             say = self._log.error if full else self._log.info
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
+        if not await self._claimed("prune", CLAIM_MS):
+            return 0
         now, keep = self._clock.ledger(), self._live.current.ruleset.server.retention
         due = Retain(
             succeeded_before=now - keep.succeeded,

@@ -2,7 +2,7 @@
 What the Store protocols take and give. Times are Unix milliseconds.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -96,6 +96,18 @@ Heard = Callable[[Collection[str]], None]
 
 def unheard(_targets: Collection[str]) -> None:
     """Nobody listens."""
+
+
+Claimed = Callable[[str, int], Awaitable[bool]]
+"""
+Whether it is this node that does, for so many milliseconds from now on, what one does for all; by
+name. May raise StoreUnavailable.
+"""
+
+
+async def alone(_name: str, _ttl_ms: int) -> bool:
+    """There is no other node."""
+    return True
 
 
 class Settled(msgspec.Struct, frozen=True):

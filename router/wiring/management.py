@@ -15,6 +15,7 @@ from router.providers.management import Access
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore
+from router.store.values import Claimed
 from router.wiring.secret_values import secret_value
 
 
@@ -58,6 +59,7 @@ class EndpointRanges:
         clock: Clock,
         rng: random.Random,
         metrics: Metrics,
+        claimed: Claimed,
     ) -> None:
         self._live = live
         self.ranges = PublishedRanges(
@@ -68,6 +70,7 @@ class EndpointRanges:
             rng=rng,
             log=logs.get("ranges"),
             on_refresh=lambda base, _count, at: metrics.ranges_fetched(base, at),
+            claimed=claimed,
         )
 
     def of(self, endpoint: Endpoint) -> Ranges | None:

@@ -25,7 +25,7 @@ from router.operator.verbs import StoreVerbs
 from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
-from router.serving.conditions import watches
+from router.serving.conditions import ThisNode, watches
 from router.serving.memory import settle_collector
 from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
@@ -173,6 +173,7 @@ class Server:
             wake=self.dispatch.wake,
             breakers=self.dispatch.breakers,
             patience_s=REPLAY_ANSWER_S,
+            claimed=self._claimed,
         )
 
     def _fetched_rules(self) -> FetchedRules | None:
@@ -201,6 +202,7 @@ class Server:
             targets=self.dispatch.targets,
             clock=clock,
             metrics=metrics,
+            here=ThisNode(self.node, self._claimed),
         )
         self.clock_sync = ClockSync(
             clock=clock, store=store, log=logs.get("clock"), stepped=metrics.clock_stepped
@@ -213,6 +215,7 @@ class Server:
             log=logs.get("upkeep"),
             quiet=self.quiet,
             journal_bytes=store.journal_bytes,
+            claimed=self._claimed,
         )
         self.counting = RuleCounterWriter(
             metrics.rule_totals,
@@ -226,7 +229,12 @@ class Server:
         """Intake, and what operators call beside their verbs."""
         live, store, clock = self.live, self.store, self.clock
         self.published = EndpointRanges(
-            live, facts=store, clock=clock, rng=self.rng, metrics=self.metrics
+            live,
+            facts=store,
+            clock=clock,
+            rng=self.rng,
+            metrics=self.metrics,
+            claimed=self._claimed,
         )
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused
@@ -270,7 +278,11 @@ class Server:
         """The loops and listeners, ready to run."""
         loops = {"manager": self.manager.watch} if self.manager.watchdog_s else {}
         if self.store.shared:
-            loops |= {"nodes": self.nodes.run, "lateness": self.nodes.watch}
+            loops |= {
+                "nodes": self.nodes.run,
+                "lateness": self.nodes.watch,
+                "replays": self.verbs.replays.watch,
+            }
         return Process(
             listeners=[self.admin, self.public],
             loops=loops
@@ -332,6 +344,9 @@ class Server:
         await self.clock_sync.close()
         for action in self.actions.values():
             await action.close()
+
+    async def _claimed(self, name: str, ttl_ms: int) -> bool:
+        return await self.store.claim(name, self.nodes.node, ttl_ms)
 
     def _drain_begins(self) -> None:
         self.running.drain()

@@ -37,6 +37,7 @@ _CONNECTED = f"""
 """
 
 _FORGET = f"DELETE FROM nodes WHERE gone AND seen_at < clock_timestamp() - interval '{GONE_KEPT}'"
+_FORGET_CLAIMS = "DELETE FROM claims WHERE until < clock_timestamp() - interval '1 day'"
 _JOIN = "INSERT INTO nodes (name, admin, version, generation) VALUES ($1, $2, $3, $4) RETURNING n"
 _BEAT = f"""
     WITH beaten AS (
@@ -106,7 +107,7 @@ class Nodes:
             async with connection.transaction():
                 # A number that a crash of the server undoes would be given twice.
                 await connection.execute("SET LOCAL synchronous_commit = on")
-                await connection.execute(_FORGET)
+                await connection.execute(f"{_FORGET}; {_FORGET_CLAIMS}")
                 return int(await connection.fetchval(_JOIN, *_card(card)))
 
         number = await self._db.node.run(joined)

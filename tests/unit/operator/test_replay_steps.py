@@ -204,3 +204,30 @@ async def test_its_pace_goes_on_when_somebody_sets_the_clock(ms: int, real: Sqli
     await world.operator.replay(ReplayRequest(selector=EVERYTHING, again=True))
     again = [job.due_at for job in await world.replayed() if job.target == "one"]
     assert again[MANY] == due[-1] + 100
+
+
+async def test_a_replay_that_another_node_makes_is_left_to_it_until_it_stops(
+    real: SqliteStore,
+) -> None:
+    world = World(real, Failing(real, {2: "kill"}))
+    for number in range(MANY):
+        await world.take(number)
+    with pytest.raises(asyncio.CancelledError):
+        await world.operator.replay(ReplayRequest(selector=EVERYTHING))
+    made, holders = len(await world.replayed()), set[str]()
+
+    async def claimed(name: str, _ttl_ms: int) -> bool:
+        (replay,) = await real.reads.replays(9)
+        assert name == f"replay/{replay.id}"
+        return not holders
+
+    another = world.another(claimed=claimed)
+    holders.add("the first")
+    assert await another.replays.resume() == 0
+    assert len(await world.replayed()) == made
+    (replay,) = await real.reads.replays(9)
+    assert (await another.replays.go_on(replay)).state == "making"
+    holders.clear()
+    assert await another.replays.resume() == 1
+    assert (await another.replays.go_on(replay)).state == "made"
+    assert len(await world.replayed()) == 2 * MANY

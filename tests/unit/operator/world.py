@@ -40,7 +40,7 @@ class World:
         self.woken: list[tuple[str, int]] = []
         self.operator = self.another(store)
 
-    def another(self, store: Any = None) -> StoreVerbs:
+    def another(self, store: Any = None, **given: Any) -> StoreVerbs:
         """An operator as the next process would have it."""
         return verbs_of(
             store or self.real,
@@ -48,6 +48,7 @@ class World:
             self.clock,
             ids=self.ids,
             wake=lambda target, due_at: self.woken.append((target, due_at)),
+            **given,
         )
 
     async def take(self, number: int) -> str:

@@ -11,8 +11,9 @@ import pytest
 from router import log
 from router.errors import StoreUnavailable
 from router.provider_calls.client import ProviderClient
-from router.provider_calls.ranges import REFRESH_S, PublishedRanges
+from router.provider_calls.ranges import LOAD_S, REFRESH_S, PublishedRanges
 from router.providers.management import Access
+from router.store.values import Claimed, alone
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
 from tests.clocks import JumpingClock
 from tests.unit.provider_calls.conftest import client_of, host
@@ -39,7 +40,9 @@ class Facts:
 class World:
     """One router's ranges."""
 
-    def __init__(self, api: ApiServer, facts: Facts | None = None) -> None:
+    def __init__(
+        self, api: ApiServer, facts: Facts | None = None, claimed: Claimed = alone
+    ) -> None:
         self.api, self.facts, self.clock = api, facts or Facts(), JumpingClock()
         self.needed: list[Access] = [host(api, token=TOKEN)]
         self.refreshed: list[tuple[str, int, int]] = []
@@ -51,6 +54,7 @@ class World:
             rng=random.Random(1),
             log=log.get("test"),
             on_refresh=lambda *given: self.refreshed.append(given),
+            claimed=claimed,
         )
 
     def client(self, base: str) -> AbstractAsyncContextManager[ProviderClient]:
@@ -203,3 +207,21 @@ async def test_v4_in_v6_is_the_v4_range_it_is(api: ApiServer) -> None:
     world = World(api)
     await world.ranges.step()
     assert world.known == ("192.0.2.0/24",)
+
+
+async def test_one_node_asks_and_the_others_take_over_the_answer(api: ApiServer) -> None:
+    facts, holder = Facts(), [True]
+
+    async def claimed(_name: str, _ttl_ms: int) -> bool:
+        return not holder[0]
+
+    asks, other = World(api, facts), World(api, facts, claimed)
+    await other.ranges.step()
+    assert (api.asked, other.known) == ([], None)
+    await asks.ranges.step()
+    await other.later(LOAD_S)
+    assert other.known == asks.known == tuple(HOOKS)
+    await other.later(REFRESH_S * 0.85)
+    holder[0] = False
+    await other.later(REFRESH_S * 0.3)
+    assert len(api.asked) == 2, "the one that asked is gone"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -23,10 +24,12 @@ from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.conditions import (
     Alerts,
     RefusalAlerts,
+    ThisNode,
     look_at_endpoints,
     look_at_secrets,
     look_at_storage,
     look_at_targets,
+    watches,
 )
 from router.serving.own_events import ConditionWatch
 from router.store.sqlite.store import SqliteStore
@@ -312,3 +315,43 @@ async def test_a_store_near_its_cap_is_told(world: World) -> None:
         await watch()
     assert [p["cause"] for p in world.payloads] == ["max_size"]
     assert OWN_ENDPOINT.addresses == ()
+
+
+# Several nodes
+
+
+async def test_what_is_the_same_to_all_nodes_is_told_by_one(world: World) -> None:
+    """Each tells of what it alone sees; none takes another's word for its own."""
+    world.store.shared = True  # type: ignore[misc]
+    here, there, quiet = [True], [True], dict[str, Any]()
+
+    def node(name: str, claims: list[bool]) -> tuple[ConditionWatch, ...]:
+        async def claimed(_name: str, _ttl_ms: int) -> bool:
+            return claims[0]
+
+        return watches(
+            SimpleNamespace(send=world.send),  # type: ignore[arg-type]
+            world.live,
+            world.store,
+            silent=lambda: quiet,
+            targets=tuple,
+            clock=world.clock,
+            metrics=world.metrics,
+            here=ThisNode(name, claimed),
+        )
+
+    async def look() -> list[str]:
+        world.sent.clear()
+        for watch in [*one, *other]:
+            await watch()
+        return [event for event, _, _ in world.sent]
+
+    one, other = node("one", here), node("other", there)
+    assert await look() == []
+    there[0], quiet["shop"] = False, {"last": None, "since": START_MS}
+    assert await look() == ["endpoint.silent"]
+    here[0], there[0] = False, True
+    assert await look() == [], "it is known in the store"
+    world.refuse(20)
+    assert await look() == ["endpoint.refusing"] * 2
+    assert await look() == []

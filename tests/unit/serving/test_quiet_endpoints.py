@@ -159,3 +159,15 @@ async def test_nobody_falls_silent_because_the_clock_was_set(days: int, store: S
     assert world.lines == []
     await world.later(0.2)
     assert len(world.lines) == 1
+
+
+async def test_what_another_node_heard_is_a_sign_of_life(store: SqliteStore) -> None:
+    """It is in the store, and in nobody's counts here."""
+    world = World(store, ManualClock())
+    await world.later(0)
+    heard_at = START_MS + 5 * 3_600_000
+    await store.accept(Maker().acceptance(received_at=heard_at))
+    await world.later(10)
+    assert world.lines == []
+    await world.later(1.1)
+    assert world.lines == [(SILENT, "shop", heard_at, SIX_H / 1000)]

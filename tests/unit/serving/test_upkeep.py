@@ -168,3 +168,25 @@ async def test_a_journal_that_grows_is_reported_once_and_its_end_too(world: Worl
     for size in (10, JOURNAL_MOST + 1, JOURNAL_MOST + 2, 10, 20):  # noqa: B007 - read above
         await world.upkeep.step()
     assert reported == ["the journal grows", "the journal is short again"]
+
+
+async def test_what_another_node_has_claimed_is_left_to_it(world: World) -> None:
+    """But whether there is room each finds out for itself."""
+    asked: list[str] = []
+
+    async def claimed(name: str, _ttl_ms: int) -> bool:
+        asked.append(name)
+        return False
+
+    here = World(world.store, world.clock, claimed=claimed)
+    here.say(a_rule("r", mode="paused"))
+    make = Maker()
+    await world.store.accept(make.acceptance(jobs=[]))
+    await world.store.accept(make.acceptance(jobs=[make.job(rule="r")]))
+    await world.clock.advance(8 * DAY)
+    assert await here.upkeep.step() == 0
+    assert [j.state for j in await world.store.reads.jobs(Selector())] == ["available"]
+    assert asked == [f"hold/{here.live.current.ruleset.generation}", "prune"]
+    here.say(max_size=1)
+    await here.upkeep.step()
+    assert here.upkeep.full
