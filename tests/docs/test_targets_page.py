@@ -6,7 +6,9 @@ import pytest
 
 from router.config import load, render_text
 from router.dispatch import breaker, fairness, retry_budget
+from router.dispatch.slots import TOTALS
 from router.model.retry import AGE_LIMIT_MS
+from router.serving import failure_detector
 from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "targets.md").read_text("utf-8")
@@ -39,6 +41,9 @@ def test_a_file_loads(block: str) -> None:
         f"what is left of {retry_budget.LEAST:.0f} a second",
         f"in the last {fairness.FRESH_MS // 1000} seconds",
         f"run for {AGE_LIMIT_MS // 86_400_000} days",
+        f"({TOTALS['http']} calls, {TOTALS['shell']} commands, {TOTALS['python']} plugins at once)",
+        f"after some {failure_detector.CLOSED_S:.0f} seconds if its connections are closed",
+        f"connections are closed, else {failure_detector.GONE_S:.0f}.",
     ],
 )
 def test_a_figure_is_that_of_the_code(words: str) -> None:
