@@ -82,7 +82,14 @@ class Dispatcher:
         )
         self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
         self._sweep_soon = Alarm(clock)
-        self.shares = NodeShares(self._slots, self._plan, live, clock, self._alarm.ring)
+        self.shares = NodeShares(
+            self._slots,
+            self._plan,
+            live,
+            clock,
+            starts=self._may_start,
+            changed=self._alarm.ring,
+        )
         self._leases = Leases(
             store,
             clock,

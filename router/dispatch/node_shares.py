@@ -24,7 +24,8 @@ LEAST: ActionKind = min(
 class NodeShares:
     """
     Where several nodes run jobs of the same targets: `slots` go by what this one was given, and
-    whoever waits for a share in the `plan` is looked at again when there is one.
+    whoever waits for a share in the `plan` is looked at again when there is one. While the node
+    `starts` nothing it wants nothing.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class NodeShares:
         plan: LeasePlan,
         live: DispatchRules,
         clock: Clock,
+        *,
+        starts: Callable[[], bool],
         changed: Callable[[], None],
     ) -> None:
         self._slots, self._plan, self._live, self._clock = slots, plan, live, clock
-        self._changed = changed
+        self._starts, self._changed = starts, changed
         self._version = 0
 
     def take_over(self, shares: Shares) -> None:
@@ -54,7 +57,7 @@ class NodeShares:
         """By what it goes, what runs here, and what would if it might."""
         running = self._slots.held()
         uses = {target: TargetUse(count, count) for target, count in running.items()}
-        for target in self._plan.waiting():
+        for target in self._plan.waiting() if self._starts() else ():
             if len(uses) >= USES_MOST and target not in uses:
                 continue
             count = running.get(target, 0)

@@ -69,6 +69,7 @@ class Membership:
         self._reclaiming: asyncio.Task[None] | None = None
         self._dividing: asyncio.Task[None] | None = None
         self._undivided = False
+        self._beats = 0
 
     async def run(self) -> None:
         """Beat for ever."""
@@ -88,7 +89,15 @@ class Membership:
             if self._clock.monotonic() >= self._until:
                 self._hold_back("the store has not been reached for too long")
 
+    async def leave(self) -> None:
+        """It runs nothing any more: others need not wait to find that out."""
+        try:
+            await self._store.declare_gone(self.node, self._beats)
+        except StoreUnavailable as error:
+            self._log.warning("the store does not know that this node ends", error=str(error))
+
     async def _beat(self) -> None:
+        self._beats += 1
         asked = self._clock.monotonic()
         try:
             report = self._dispatch.shares.report()

@@ -344,6 +344,8 @@ class Server:
         await self.clock_sync.close()
         for action in self.actions.values():
             await action.close()
+        if self.store.shared:
+            await self.nodes.leave()
 
     async def _claimed(self, name: str, ttl_ms: int) -> bool:
         return await self.store.claim(name, self.nodes.node, ttl_ms)

@@ -43,7 +43,7 @@ class ModelNodes:
         return Beats(now, tuple(others), told)
 
     async def declare_gone(self, node: str, beats: int) -> bool:
-        if self.lives(node) and self._nodes[node].beats == beats:
+        if self.lives(node) and self._nodes[node].beats <= beats:
             self._nodes[node] = replace(self._nodes[node], gone=True)
         return not self.lives(node)
 

@@ -110,6 +110,22 @@ async def test_what_runs_above_a_share_that_shrank_ends_before_another_begins(be
 
 
 @on_bench
+async def test_who_starts_nothing_wants_nothing(bench: Bench) -> None:
+    bench.act.how = _lasts
+    dispatcher = await _starts(bench, erp=1)
+    await bench.commit_and_wake(*bench.new(3), *bench.new(target="crm"))
+    await asyncio.sleep(0.5)
+    dispatcher.hold_back()
+    assert dispatcher.shares.report().uses == {"erp": TargetUse(1, 1)}
+    dispatcher.start_until(bench.clock.monotonic() + 60)
+    assert dispatcher.shares.report().uses == {"erp": TargetUse(1, 16), "crm": TargetUse(0, 16)}
+    draining = asyncio.ensure_future(dispatcher.drain(5))
+    await asyncio.sleep(0.01)
+    assert dispatcher.shares.report().uses == {"erp": TargetUse(1, 1)}
+    await draining
+
+
+@on_bench
 async def test_what_is_reserved_counts_as_running(bench: Bench) -> None:
     dispatcher = await _starts(bench, erp=4)
     lease = dispatcher.reserve("erp", "http")

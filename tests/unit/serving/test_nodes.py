@@ -57,6 +57,10 @@ class Store(ModelNodes):
         self._reached("beat")
         return await super().beat(node, card, report)
 
+    async def declare_gone(self, node: str, beats: int) -> bool:
+        self._reached("declare_gone")
+        return await super().declare_gone(node, beats)
+
     async def divide(self, *given: Any, **named: Any) -> Shares | None:
         self._reached("divide")
         if self.division_ends is not None:

@@ -106,3 +106,19 @@ async def test_what_its_former_number_is_given_is_not_its_own(world: World) -> N
     answered.set()
     await settle()
     assert GIVEN not in world.dispatch.shares.given
+
+
+async def test_a_node_that_ends_says_so(world: World) -> None:
+    await world.clock.advance(2)
+    world.tasks[0].cancel()
+    await world.nodes.leave()
+    assert world.gone() == ["1"]
+    assert await world.store.claim("shares", "2", 0)
+
+
+async def test_if_it_cannot_it_ends_all_the_same(world: World) -> None:
+    world.tasks[0].cancel()
+    world.store.away = {"declare_gone"}
+    await world.nodes.leave()
+    assert world.gone() == []
+    assert world.log.said == ["the store does not know that this node ends"]
