@@ -32,6 +32,7 @@ from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.serving.reload import Reloader
+from router.serving.rule_agreement import RuleAgreement
 from router.serving.rule_counters import RuleCounterWriter
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
@@ -204,6 +205,11 @@ class Server:
             metrics=metrics,
             here=ThisNode(self.node, self._claimed),
         )
+        if store.shared:
+            agreement = RuleAgreement(
+                store.reads, self.writer.send, clock=clock, log=logs.get("nodes")
+            )
+            self.watches += (agreement.step,)
         self.clock_sync = ClockSync(
             clock=clock, store=store, log=logs.get("clock"), stepped=metrics.clock_stepped
         )

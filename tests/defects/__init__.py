@@ -12,6 +12,7 @@ from tests.defects.addresses import ADDRESSES
 from tests.defects.borders import BORDERS
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
+from tests.defects.other_rules import OTHER_RULES
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
 from tests.defects.reading_others import READING_OTHERS
@@ -35,4 +36,5 @@ ALL = (
     *RUNS_AT_ONCE,
     *ACCEPTING_AT_ONCE,
     *READING_OTHERS,
+    *OTHER_RULES,
 )
