@@ -21,7 +21,12 @@ SMALL = {
     "timezone": "UTC",
     "jit": "off",
 }
-HURRIED = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+HURRIED = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",  # it would hold a lock now and then that a test does not expect
+}
 """For tests of what is said, not of what outlives a power cut."""
 
 

@@ -13,6 +13,7 @@ from router.model.job import ENDED, Group, Job, NewJob, Predecessor, Turn
 from router.store.values import Selector
 from tests.chance import examples
 from tests.properties.test_store import EVERYTHING, TARGETS, Histories
+from tests.store_values import GENERATION
 
 Shape = tuple[tuple[str, tuple[Predecessor, ...]], ...]
 A, B = Predecessor("a"), Predecessor("b")
@@ -78,7 +79,7 @@ class Runs(Histories):
 
     @rule(group=st.sampled_from((None, *GROUPS)), rule_=st.sampled_from(("paid", "refund")))
     def regroup(self, group: Group | None, rule_: str) -> None:
-        self.both("regroup", {rule_: group}, now=self.clock.now())
+        self.both("regroup", {rule_: group}, generation=GENERATION, now=self.clock.now())
 
     @rule(pick=st.integers(0, 1_000), verb=st.sampled_from(("cancel", "revive")))
     def by_id(self, pick: int, verb: str) -> None:
