@@ -103,7 +103,7 @@ async def _run(
             await _befall(faults, senders, steps)
             senders.ends = True
             await sending
-            await until(lambda: _all_ended(fleet), "all jobs ended")
+            await until(lambda: all_ended(fleet), "all jobs ended")
         except (NeverHappened, RouterDied, TookTooLong) as error:
             tally.problems.append(str(error))
         finally:
@@ -130,7 +130,8 @@ async def _acknowledged(senders: Senders, more: int) -> None:
     await until(reached, f"{more} more deliveries acknowledged")
 
 
-async def _all_ended(fleet: Fleet) -> bool:
+async def all_ended(fleet: Fleet) -> bool:
+    """Whether no job is open."""
     return [*(await fleet.ask("SELECT count(*) FROM queue"))[0]] == [0]
 
 

@@ -22,12 +22,14 @@ TWICE = 0.2
 @dataclass
 class Senders:
     """
-    `acked` maps delivery ids of the routers to body digests; `wrong` is what no router may say.
+    `acked` maps delivery ids of the routers to body digests; `heard` counts answers by their
+    status, and what came instead of one; `wrong` is what no router may say.
     """
 
     urls: Sequence[str]
     rng: random.Random
     pause_s: float
+    patience_s: float = ANSWER_S
     sender: Sender = field(default_factory=code)
     acked: dict[str, str] = field(default_factory=dict)
     heard: Counter[str] = field(default_factory=Counter)
@@ -40,7 +42,7 @@ class Senders:
     async def send(self, count: int) -> None:
         """So many at once, each one delivery after the other, until `ends`."""
         async with (
-            httpx.AsyncClient(timeout=ANSWER_S) as client,
+            httpx.AsyncClient(timeout=self.patience_s) as client,
             asyncio.TaskGroup() as tasks,
         ):
             for _ in range(count):

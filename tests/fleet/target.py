@@ -27,13 +27,19 @@ class Call:
 
 class Target:
     """
-    Answers after a drawn time; `answer` says with which status. It understands requests with a
-    content-length and nothing else, which is what a router sends.
+    Answers after a drawn time; `answer` says with which status. What calls a path below /held/ is
+    answered when it is released. It understands requests with a content-length and nothing else,
+    which is what a router sends.
     """
 
     def __init__(self, rng: random.Random, answer: Callable[[Call], int]) -> None:
         self.rng, self.answer = rng, answer
         self.calls: list[Call] = []
+        self.held: list[Callable[[], None]] = []
+
+    def release(self) -> None:
+        """Answer the held call that came first."""
+        self.held.pop(0)()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["Target"]:
@@ -53,7 +59,6 @@ class _Connection(asyncio.Protocol):
     def __init__(self, target: Target) -> None:
         self._target, self._held = target, b""
         self._call: Call | None = None
-        self._answering: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -61,9 +66,8 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._call is not None and self._answering is not None:
-            self._answering.cancel()
-            self._call.ended = self._loop.time()
+        if self._call is not None:
+            self._call.ended, self._call = self._loop.time(), None
 
     def data_received(self, data: bytes) -> None:
         self._held += data
@@ -80,12 +84,16 @@ class _Connection(asyncio.Protocol):
 
     def _begin(self, path: str, headers: dict[bytes, bytes]) -> None:
         job, attempt = headers[b"idempotency-key"].decode(), int(headers[b"router-attempt"])
-        self._call = Call(path, job, attempt, self._loop.time())
-        self._target.calls.append(self._call)
-        seconds = self._target.rng.uniform(0.005, 0.05)
-        self._answering = self._loop.call_later(seconds, self._end, self._call)
+        call = self._call = Call(path, job, attempt, self._loop.time())
+        self._target.calls.append(call)
+        if path.startswith("/held/"):
+            self._target.held.append(lambda: self._end(call))
+        else:
+            self._loop.call_later(self._target.rng.uniform(0.005, 0.05), self._end, call)
 
     def _end(self, call: Call) -> None:
+        if self._call is not call:
+            return  # the caller is gone
         self._call = None
         call.ended, call.status = self._loop.time(), self._target.answer(call)
         self._transport.write(b"HTTP/1.1 %d Word\r\ncontent-length: 0\r\n\r\n" % call.status)
