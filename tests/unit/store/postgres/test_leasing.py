@@ -240,6 +240,17 @@ async def test_one_that_cannot_be_stored_fails_alone(
     }  # fmt: skip
 
 
+async def test_the_lease_of_another_job_settles_nothing(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    await store.accept(make.acceptance(jobs=[make.job() for _ in range(3)]))
+    a, b, c = [await lease_one(store, lease=f"1/{n}") for n in range(3)]
+    swapped = [a_settlement(a, lease="1/1"), a_settlement(c), a_settlement(b, lease="1/0")]
+    answers = await store.settle_all([(end, None) for end in swapped])
+    assert list(answers) == [LOST, HELD, LOST]
+    assert {job.id for job in await jobs(db) if job.state == "running"} == {a.id, b.id}
+
+
 async def test_who_comes_twice_in_a_group_is_judged_twice(
     store: PostgresStore, db: Database, make: Maker
 ) -> None:
