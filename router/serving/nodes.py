@@ -9,6 +9,7 @@ from router.dispatch import Dispatcher
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.serving.failure_detector import FailureDetector
+from router.serving.store_time import SKEW_MS, StoreTime
 from router.store.protocol import NodeStore
 from router.store.values import Beats, NodeCard
 
@@ -46,7 +47,7 @@ class Membership:
     With each beat it says what it makes of its shares of targets' limits, and gets those that it
     was given last; one node at a time divides them anew, once a second.
 
-    `card` is what it says of itself.
+    `card` is what it says of itself. The store's `time` comes with each beat.
     """
 
     def __init__(
@@ -56,15 +57,18 @@ class Membership:
         dispatch: Dispatcher,
         joined: Joined,
         card: Callable[[], NodeCard],
+        time: StoreTime,
         clock: Clock,
         log: Log,
     ) -> None:
         self.node = joined.node
+        self._time = time
         self._store, self._dispatch, self._card = store, dispatch, card
         self._clock, self._log = clock, log
         self._detector = FailureDetector()
         self._until = joined.at + LATE_S
-        self._held_back = self._failing = False
+        self._held_back: str | None = None
+        self._failing = False
         self._reclaim_at = joined.at
         self._reclaiming: asyncio.Task[None] | None = None
         self._dividing: asyncio.Task[None] | None = None
@@ -96,6 +100,14 @@ class Membership:
         except StoreUnavailable as error:
             self._log.warning("the store does not know that this node ends", error=str(error))
 
+    def unready(self) -> str | None:
+        """Why this node is to get no requests; None: it may."""
+        if self._held_back is not None:
+            return f"no work is started: {self._held_back}"
+        if abs(skew := self._time.skew()) > SKEW_MS:
+            return f"the machine's clock is off by {skew / 1000:+.1f} s from the database's"
+        return None
+
     async def _beat(self) -> None:
         self._beats += 1
         asked = self._clock.monotonic()
@@ -116,6 +128,7 @@ class Membership:
 
     async def _beaten(self, beats: Beats, asked: float) -> None:
         answered = self._clock.monotonic()
+        self._time.said(beats.now, asked=asked, answered=answered)
         self._go_on(asked)
         if beats.shares is not None:
             self._dispatch.shares.take_over(beats.shares)
@@ -138,8 +151,8 @@ class Membership:
         self._go_on(joined.at)
 
     def _hold_back(self, reason: str) -> None:
-        if not self._held_back:
-            self._held_back = True
+        if self._held_back is None:
+            self._held_back = reason
             self._dispatch.hold_back()
             self._log.warning("no work is started", reason=reason)
 
@@ -149,8 +162,8 @@ class Membership:
         if self._clock.monotonic() >= self._until:
             return
         self._dispatch.start_until(self._until)
-        if self._held_back:
-            self._held_back = False
+        if self._held_back is not None:
+            self._held_back = None
             self._log.info("work is started again", node=self.node)
 
     async def _reclaim(self) -> None:

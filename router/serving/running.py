@@ -31,13 +31,15 @@ READY_S = 2.0
 class LiveParts(NamedTuple):
     """
     What a running server has beside its store: the last refusals, whether the store is `full`,
-    what a running job has written since a place, and what else its state tells.
+    what a running job has written since a place, what else its state tells, and why this node of a
+    shared store is to get no requests (None: it may).
     """
 
     refusals: Refusals
     full: Callable[[], bool]
     written: Callable[[str, str], dict[str, Any] | None]
     more: Callable[[], dict[str, Any]]
+    unready: Callable[[], str | None] = lambda: None
 
 
 class RunningServer:
@@ -67,10 +69,15 @@ class RunningServer:
         """From now on it is not ready: it stops."""
         self._draining = True
 
-    async def ready(self) -> bool:
-        """Whether a delivery could be committed now."""
-        if self._draining or self._parts.full():
-            return False
+    async def unready(self) -> str | None:
+        """Why no delivery could be committed here now, or is to be sent here; None: it is ready."""
+        if self._draining:
+            return "it is stopping"
+        if self._parts.full():
+            return "the store is nearly full"
+        return self._parts.unready() or await self._unwritable()
+
+    async def _unwritable(self) -> str | None:
         if self._beat is None or self._beat.done():
             self._beat = asyncio.ensure_future(self._store.ready())
             # Who waits for it may have gone: an error that nobody looks at is no news.
@@ -80,8 +87,9 @@ class RunningServer:
         await asyncio.wait({beat, late}, return_when=asyncio.FIRST_COMPLETED)
         late.cancel()
         with contextlib.suppress(StoreUnavailable):
-            return beat.done() and beat.result() is None
-        return False
+            if beat.done() and beat.result() is None:
+                return None
+        return "the store takes no write"
 
     async def status(self) -> ServerState:
         """The state of this server."""

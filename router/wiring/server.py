@@ -36,6 +36,7 @@ from router.serving.rule_agreement import RuleAgreement
 from router.serving.rule_counters import RuleCounterWriter
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
+from router.serving.store_time import StoreTime
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Watchdog
 from router.store.protocol import Store
@@ -154,6 +155,7 @@ class Server:
             dispatch=self.dispatch,
             joined=joined,
             card=lambda: node_card(live.current, self.node),
+            time=StoreTime(clock),
             clock=clock,
             log=logs.get("nodes"),
         )
@@ -269,6 +271,7 @@ class Server:
                     "silent": self.quiet.silent(),
                     "ranges": self.published.ranges.known_at(),
                 },
+                self.nodes.unready,
             ),
         )
         self.questions = StoreQuestions(
@@ -283,7 +286,9 @@ class Server:
     def process(self) -> Process:
         """The loops and listeners, ready to run."""
         loops = {"manager": self.manager.watch} if self.manager.watchdog_s else {}
-        if self.store.shared:
+        if not self.store.shared:
+            loops["clock"] = self.clock_sync.run
+        else:  # the clock is the store's
             loops |= {
                 "nodes": self.nodes.run,
                 "lateness": self.nodes.watch,
@@ -295,7 +300,6 @@ class Server:
             | {
                 "dispatch": self.dispatch.run,
                 "upkeep": self.upkeep.run,
-                "clock": self.clock_sync.run,
                 "counting": self.counting.run,
                 "own": lambda: self.writer.run(self.watches),
                 "watch": self.reloader.watch,
@@ -383,7 +387,7 @@ class Server:
             self._admin_api,
             hosts=Hosts(server.admin, server.admin_hosts),
             peers=peers,
-            ready=self.running.ready,
+            unready=self.running.unready,
         )
         patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (

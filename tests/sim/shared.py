@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from router import log
+from router.clock import SteadyClock
 from router.dispatch import Dispatcher, DispatchSettings
 from router.dispatch.observed import LeaseLost
 from router.dispatch.rules_port import dispatch_live
@@ -27,6 +28,7 @@ from router.model.observed import Observed
 from router.rules.live import LiveRef
 from router.serving.failure_detector import GONE_S
 from router.serving.nodes import Membership, join
+from router.serving.store_time import StoreTime
 from router.store.values import NodeCard, untold
 from tests.sim import promises
 from tests.sim.life import Act
@@ -127,6 +129,7 @@ class Router:
             dispatch=dispatcher,
             joined=joined,
             card=lambda: CARD,
+            time=StoreTime(SteadyClock(world.clock, lambda: round(world.clock.monotonic() * 1e9))),
             clock=world.clock,
             log=log.get("sim"),
         )

@@ -43,7 +43,7 @@ class AdminApp:
     The ASGI application of the admin listener.
 
     `build` makes the application behind it, in a thread. `peers` are the proxies that may say who
-    calls; `ready` says whether a delivery can be committed.
+    calls; `unready` says why no delivery can be committed, None: one can.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class AdminApp:
         build: Callable[[], Application],
         *,
         hosts: Hosts,
-        ready: Callable[[], Awaitable[bool]],
+        unready: Callable[[], Awaitable[str | None]],
         peers: Peers | None = None,
     ) -> None:
         self._build = build
         self._hosts = hosts
-        self._ready = ready
+        self._unready = unready
         self._peers = peers or Peers()
         self._built: asyncio.Future[Application] | None = None
         self._log = log.get("web.admin")
@@ -102,7 +102,9 @@ class AdminApp:
         if scope["raw_path"] == b"/livez":
             status, body = 200, b"ok\n"
         else:
-            status, body = (200, b"ready\n") if await self._ready() else (503, b"not ready\n")
+            why = await self._unready()
+            status = 200 if why is None else 503
+            body = b"ready\n" if why is None else f"not ready: {why}\n".encode()
         await _send(send, status, body, _TEXT)
 
     async def _application(self) -> Application:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.model.share import NO_REPORT, ShareReport, ShareRow, Shares, TargetUse
 from router.serving.nodes import Membership, join
+from router.serving.store_time import StoreTime
 from router.store.values import Beats, NodeCard, Recovered
-from tests.clocks import ManualClock, settle
+from tests.clocks import ManualClock, SetClock, settle
 from tests.conformance.model_nodes import ModelNodes
 
 CARD = NodeCard("n", None, "1", "g")
@@ -37,7 +39,7 @@ class Store(ModelNodes):
         self.hangs: asyncio.Event | None = None
         self.division_ends: asyncio.Event | None = None
         self.division_answered: asyncio.Event | None = None
-        self.takes, self.clock = 0.0, clock
+        self.takes, self.clock, self.ahead = 0.0, clock, 0
 
     def _reached(self, verb: str) -> None:
         if verb in self.away or "all" in self.away:
@@ -55,7 +57,8 @@ class Store(ModelNodes):
         if self.takes:
             await self.clock.sleep(self.takes)
         self._reached("beat")
-        return await super().beat(node, card, report)
+        beats = await super().beat(node, card, report)
+        return beats and replace(beats, now=beats.now + self.ahead)
 
     async def declare_gone(self, node: str, beats: int) -> bool:
         self._reached("declare_gone")
@@ -131,7 +134,7 @@ class World:
     """This node, and another one that beats while `other` does."""
 
     def __init__(self) -> None:
-        self.clock = ManualClock()
+        self.clock = self.machine = SetClock()
         self.store, self.dispatch = Store(self.clock), Dispatch(self.clock)
         self.other_beats, self.log = True, Lines()
         self.tasks: list[asyncio.Future[None]] = []
@@ -142,6 +145,7 @@ class World:
             dispatch=self.dispatch,  # type: ignore[arg-type]
             joined=await join(self.store, CARD, self.clock),
             card=lambda: CARD,
+            time=StoreTime(SteadyClock(self.machine, self.machine.nanoseconds)),
             clock=self.clock,
             log=self.log,  # type: ignore[arg-type]
         )
@@ -359,3 +363,30 @@ async def test_until_it_could_join_it_starts_no_work(world: World) -> None:
     await world.clock.advance(1)
     assert world.nodes.node == "3"
     assert world.dispatch.until == world.clock.monotonic() + LATE_S
+
+
+# Whether it may get requests
+
+
+async def test_while_no_work_is_started_it_is_not_ready(world: World) -> None:
+    assert world.nodes.unready() is None
+    world.store.away = {"beat"}
+    await world.clock.advance(LATE_S + 1)
+    why = world.nodes.unready()
+    assert why == "no work is started: the store has not been reached for too long"
+    world.store.away = set()
+    await world.clock.advance(1)
+    assert world.nodes.unready() is None
+    await world.store.declare_gone("1", world.beats("1"))
+    world.store.away = {"join"}
+    await world.clock.advance(1)
+    assert world.nodes.unready() == "no work is started: this node was declared gone"
+
+
+async def test_nor_while_the_machine_s_clock_is_far_off(world: World) -> None:
+    await world.clock.advance(1)
+    world.machine.set(-2_001)
+    why = "the machine's clock is off by -2.0 s from the database's"
+    assert world.nodes.unready() == why
+    world.machine.set(-1_999)
+    assert world.nodes.unready() is None

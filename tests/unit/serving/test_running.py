@@ -68,18 +68,18 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 async def test_ready_means_that_a_delivery_could_be_committed_now(world: World) -> None:
     """Not while draining, not when full, not when the store is gone."""
-    assert await world.server.ready()
+    assert await world.server.unready() is None
     world.full = True
-    assert not await world.server.ready()
+    assert await world.server.unready() == "the store is nearly full"
     world.full = False
     other = world.with_store(world.store)
     other.drain()
-    assert not await other.ready()
-    assert await world.server.ready()
+    assert await other.unready() == "it is stopping"
+    assert await world.server.unready() is None
     await world.store.close()
     with pytest.raises(StoreUnavailable):
         await world.store.ready()
-    assert not await world.server.ready()
+    assert await world.server.unready() == "the store takes no write"
 
 
 async def test_a_store_that_hangs_is_not_ready_and_is_asked_once(world: World) -> None:
@@ -92,13 +92,13 @@ async def test_a_store_that_hangs_is_not_ready_and_is_asked_once(world: World) -
         await asyncio.shield(hanging)
 
     server = world.with_store(SimpleNamespace(ready=beat))
-    asked = [asyncio.create_task(server.ready()) for _ in range(3)]
+    asked = [asyncio.create_task(server.unready()) for _ in range(3)]
     await world.clock.advance(2.0)
-    assert [await one for one in asked] == [False] * 3
+    assert [await one for one in asked] == ["the store takes no write"] * 3
     assert beats == [1]
     hanging.set_result(None)
     await settle()
-    assert await server.ready()
+    assert await server.unready() is None
 
 
 async def test_status_tells_what_runs(world: World) -> None:

@@ -70,10 +70,10 @@ class FakeOperator:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
         self.fault: Exception | None = None
-        self.is_ready = True
+        self.why_not: str | None = None
 
-    async def ready(self) -> bool:
-        return self.is_ready
+    async def unready(self) -> str | None:
+        return self.why_not
 
     async def status(self) -> ServerState:
         self._done("status", None)
@@ -168,7 +168,7 @@ class Rig:
         _REST.take(callers=Callers(held, clock=self.clock), clock=self.clock, mask=mask)
         self.app = _application()
         self.admin = AdminApp(
-            lambda: self.app, hosts=Hosts(listen, hosts), peers=peers, ready=self.operator.ready
+            lambda: self.app, hosts=Hosts(listen, hosts), peers=peers, unready=self.operator.unready
         )
         return self.admin
 

@@ -22,13 +22,13 @@ OURS = {
 }
 
 
-async def ready() -> bool:
-    return True
+async def unready() -> None:
+    """It is ready."""
 
 
 def admin_of(application: Any) -> AdminApp:
     """The admin listener with this application behind it."""
-    return AdminApp(lambda: application, hosts=Hosts(HOST), ready=ready)
+    return AdminApp(lambda: application, hosts=Hosts(HOST), unready=unready)
 
 
 def a_scope(path: str = "/x", method: str = "GET") -> dict[str, Any]:
@@ -110,7 +110,7 @@ async def test_probes_are_answered_before_the_application_is_built() -> None:
     def never() -> Any:
         raise AssertionError("it is not asked for")
 
-    admin = AdminApp(never, hosts=Hosts(HOST), ready=ready)
+    admin = AdminApp(never, hosts=Hosts(HOST), unready=unready)
     assert (await called(admin, a_scope("/livez"))).body == b"ok\n"
     assert (await called(admin, a_scope("/readyz"))).body == b"ready\n"
 
@@ -126,7 +126,7 @@ async def test_it_is_built_once_however_many_ask() -> None:
         built.append(1)
         return application
 
-    admin = AdminApp(build, hosts=Hosts(HOST), ready=ready)
+    admin = AdminApp(build, hosts=Hosts(HOST), unready=unready)
     admin.begin()
     answers = await asyncio.gather(*(called(admin, a_scope()) for _ in range(5)))
     assert [answer.status for answer in answers] == [200] * 5
@@ -137,7 +137,7 @@ async def test_what_cannot_be_built_is_503_and_no_more() -> None:
     def build() -> Any:
         raise RuntimeError("s3cret")
 
-    answer = await called(AdminApp(build, hosts=Hosts(HOST), ready=ready), a_scope())
+    answer = await called(AdminApp(build, hosts=Hosts(HOST), unready=unready), a_scope())
     assert (answer.status, b"s3cret" in answer.body) == (503, False)
 
 

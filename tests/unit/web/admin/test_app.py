@@ -135,8 +135,9 @@ async def test_a_secret_that_a_target_sent_back_is_masked(rig: Rig) -> None:
 
 
 async def test_readiness_says_no(rig: Rig) -> None:
-    rig.operator.is_ready = False
-    assert (await rig.ask("GET", "/readyz")).status == 503
+    rig.operator.why_not = "it is stopping"
+    answer = await rig.ask("GET", "/readyz")
+    assert (answer.status, answer.body) == (503, b"not ready: it is stopping\n")
     assert (await rig.ask("GET", "/livez")).status == 200
 
 
@@ -194,8 +195,8 @@ async def test_a_body_of_a_mebibyte_is_read(rig: Rig) -> None:
         assert (await rig.ask("POST", "/api/cancel", "operator", body=body)).status == status
 
 
-async def _ready() -> bool:
-    return True
+async def _unready() -> None:
+    """It is ready."""
 
 
 class Asked:
@@ -212,7 +213,7 @@ class Asked:
         held, clock = list(TOKENS.values()), ManualClock()
         callers = Callers((lambda: held) if tokens else None, clock=clock)
         app = admin_api([handler], {}, callers=callers, clock=clock)
-        self.admin = AdminApp(lambda: app, hosts=Hosts(HOST), ready=_ready)
+        self.admin = AdminApp(lambda: app, hosts=Hosts(HOST), unready=_unready)
 
     async def ask(self, client: tuple[str, int] | None, *headers: tuple[bytes, bytes]) -> int:
         scope = {

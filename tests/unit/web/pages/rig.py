@@ -133,7 +133,7 @@ class Rig:
         _SERVICES.take(**msgspec.structs.asdict(services))
         self.app = _application()
         self.pages = _PAGES
-        self.admin = AdminApp(lambda: self.app, hosts=Hosts(HOST), ready=self.running.ready)
+        self.admin = AdminApp(lambda: self.app, hosts=Hosts(HOST), unready=self.running.unready)
 
     def views(self) -> list[PageRow]:
         """Every page and form behind the log-in."""
