@@ -146,7 +146,7 @@ class Nodes:
 
         async def divide(tx: Tx) -> Shares | None:
             may = await in_force(tx, generation) and await claimed(tx, CLAIM, node, ttl_ms)
-            return await shares.divide(tx, node, division) if may else None
+            return await shares.divide(tx, node, division, lost) if may else None
 
         return await self._db.transact(divide)
 

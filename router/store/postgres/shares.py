@@ -1,5 +1,6 @@
 """What each router may use of the limits of targets, as one of them divides it for all."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -7,12 +8,9 @@ import msgspec
 from router.model.share import NO_REPORT, Division, Given, ShareReport, ShareRow, Shares
 from router.store.postgres.database import Tx
 
-# Of those that are gone only the rows of who holds leases are left.
-_FORGET = """
-    DELETE FROM shares s
-    WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.n = s.node AND NOT n.gone) AND NOT EXISTS (
-        SELECT FROM queue WHERE lease IS NOT NULL AND split_part(lease, '/', 1) = s.node::text
-    )
+_GONE = """
+    SELECT s.node::text FROM shares s
+    WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.n = s.node AND NOT n.gone)
 """
 _ROWS = """
     SELECT coalesce(s.node, n.n)::text, s.version, s.given, s.held, n.report, coalesce(n.gone, true)
@@ -23,16 +21,20 @@ _GIVE = """
     INSERT INTO shares VALUES ($1, $2, $3, $4) ON CONFLICT (node) DO UPDATE
     SET version = excluded.version, given = excluded.given, held = excluded.held
 """
+Lost = Callable[[Tx, str], Awaitable[frozenset[str]]]
 _given = msgspec.json.Decoder(Given)
 _report = msgspec.json.Decoder(ShareReport)
 
 
-async def divide(tx: Tx, node: str, division: Division) -> Shares | None:
+async def divide(tx: Tx, node: str, division: Division, lost: Lost) -> Shares | None:
     """
     Write what the division changes, within the open transaction, which alone does so; what this
-    node has then. None: it is gone.
+    node has then. None: it is gone. Of nodes that are gone only those that are `lost`, which hold
+    leases, are kept.
     """
-    await tx.run(_FORGET)
+    if gone := {one for (one,) in await tx.all(_GONE)}:
+        left = [int(one) for one in gone - await lost(tx, node)]
+        await tx.run("DELETE FROM shares WHERE node = ANY($1::bigint[])", left)
     rows = [_row(row) for row in await tx.all(_ROWS)]
     changed = division(rows)
     await tx.each(_GIVE, [_values(row) for row in changed])
