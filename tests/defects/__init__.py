@@ -4,7 +4,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
-and `reading_others.py` list them.
+`reading_others.py`, `other_rules.py` and `shared_limits.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -19,6 +19,7 @@ from tests.defects.reading_others import READING_OTHERS
 from tests.defects.rendering import RENDERING
 from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
+from tests.defects.shared_limits import SHARED_LIMITS
 from tests.defects.short_way import SHORT_WAY
 from tests.defects.within import WITHIN
 
@@ -37,4 +38,5 @@ ALL = (
     *ACCEPTING_AT_ONCE,
     *READING_OTHERS,
     *OTHER_RULES,
+    *SHARED_LIMITS,
 )
