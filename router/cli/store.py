@@ -24,6 +24,7 @@ from router.operator.requests import BackupNote, PruneRequest
 
 if TYPE_CHECKING:
     from router.model.operations import Audit
+    from router.model.store_address import StoreAddress
     from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -228,10 +229,15 @@ def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
 @store.command()
 @place_options("dev", "store")
 def info(*, place: Options) -> None:
-    """Where the store is, how large, of which schema, and what it holds."""
+    """Where the store is, how large, of which schema, what it holds, and which routers share it."""
+    from router.cli.database_info import show_database
+    from router.model.store_address import PostgresDatabase
     from router.store.sqlite.upgrading import about
 
-    found = about(_file_of(place, "`router doctor` says how it is"))
+    if isinstance(address := _address(place), PostgresDatabase):
+        show_database(address, as_json=place.as_json)
+        return
+    found = about(Path(address.path))
     if place.as_json:
         print_json(found)
         return
@@ -261,12 +267,17 @@ def _file_of(place: Options, otherwise: str) -> Path:
     Raises:
         StoreRefused: it is a database, for which `otherwise` says what to do.
     """
-    from router.model.store_address import store_address
     from router.wiring.stores import sqlite_path
 
+    return sqlite_path(_address(place), otherwise)
+
+
+def _address(place: Options) -> "StoreAddress":
+    from router.model.store_address import store_address
+
     if place.store is not None:
-        return sqlite_path(store_address(place.store, Path.cwd()), otherwise)
-    return sqlite_path(place.working()[1].server.store, otherwise)
+        return store_address(place.store, Path.cwd())
+    return place.working()[1].server.store
 
 
 def _progress() -> "Progress":

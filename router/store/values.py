@@ -162,6 +162,47 @@ class NodeSeen(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
+class Standby(msgspec.Struct, frozen=True):
+    """A copy of the database that follows it; what our role may not see is None."""
+
+    name: str
+    state: str | None
+    sync: str | None
+
+
+class DatabaseAbout(msgspec.Struct, frozen=True):
+    """
+    A database that routers share. `days` has it partitions for, `queued` are open jobs,
+    `dead_tuples` what is left of those that ended until a vacuum; `oldest_transaction_ms` and
+    `oldest_xmin_age` (in transactions) hold vacuums back, and the feed.
+    """
+
+    version: str
+    fsync: bool
+    synchronous_commit: str
+    schema: int
+    now: int
+    bytes: int
+    days: int
+    queued: int
+    dead_tuples: int
+    oldest_transaction_ms: int
+    oldest_xmin_age: int
+    standbys: tuple[Standby, ...]
+    nodes: tuple[NodeSeen, ...]
+
+    def risks(self) -> tuple[str, ...]:
+        """What may lose deliveries that were acknowledged."""
+        found = []
+        if not self.fsync:
+            found.append("fsync is off: a crash of its machine may lose everything")
+        if self.synchronous_commit == "off":
+            found.append("synchronous_commit is off: a crash loses what was acknowledged last")
+        if self.standbys and not any(s.sync in ("sync", "quorum") for s in self.standbys):
+            found.append("its standbys are asynchronous: a failover loses what came last")
+        return tuple(found)
+
+
 class Beats(msgspec.Struct, frozen=True):
     """
     The store's time, and every other node that is not gone. `shares` is what the node was given

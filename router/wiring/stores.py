@@ -10,7 +10,7 @@ from router.clock import Clock
 from router.errors import SecretMissing, StoreAbsent, StoreRefused
 from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
 from router.store.protocol import Store, StoreReader
-from router.store.values import OnCommit, uncounted
+from router.store.values import DatabaseAbout, OnCommit, uncounted
 
 DRIVER = "asyncpg"
 EXTRA = "pip install 'webhook-rules-router[postgres]'"
@@ -58,6 +58,17 @@ async def open_reader(address: StoreAddress) -> StoreReader:
     with _driver_wanted():
         from router.store.postgres import reader as postgres  # noqa: PLC0415 - as above
     return await postgres.open_reader(_url(address))
+
+
+async def about_database(address: PostgresDatabase) -> DatabaseAbout:
+    """How the database is. Raises as `open_reader`."""
+    with _driver_wanted():
+        from router.store.postgres import reader as postgres  # noqa: PLC0415 - as above
+    reader = await postgres.open_reader(_url(address))
+    try:
+        return await reader.about()
+    finally:
+        await reader.close()
 
 
 def node_name(address: StoreAddress) -> str:

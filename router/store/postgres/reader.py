@@ -7,6 +7,7 @@ from router.clock import SystemClock
 from router.errors import StoreAbsent, StoreRefused
 from router.model.store_address import POOL_MIN, DatabaseUrl
 from router.store.postgres import (
+    about,
     audit_log,
     lists,
     nodes,
@@ -89,6 +90,7 @@ class PostgresReader:
     lost_nodes = _quick(nodes.lost)
     nodes = _quick(nodes.listed)
     size = _quick(reading.held_bytes)
+    about = _question(about.about)
 
     async def offset(self) -> int:
         """The database's wall time is ledger time."""
