@@ -30,7 +30,7 @@ def show_database(address: PostgresDatabase, *, as_json: bool) -> None:
         *(("node", _node(one, found.now)) for one in found.nodes),
     ):
         click.echo(f"{name:<12} {visible(value)}")
-    for risk in found.risks():
+    for risk, _ in found.risks():
         note(risk)
     if len({one.card.generation for one in found.nodes if not one.gone}) > 1:
         note("the routers do not route by the same rules")

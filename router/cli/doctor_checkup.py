@@ -9,6 +9,7 @@ import msgspec
 from router.cli import doctor_offline as offline
 from router.cli import doctor_online as online
 from router.cli.doctor_check import Check, as_json, of_endpoint, print_checks, problems, unknown
+from router.cli.doctor_database import of_database
 from router.cli.doctor_online import EndpointHistory, ServerStatus
 from router.cli.open_store import read_store
 from router.cli.options import Options, addressed
@@ -73,6 +74,8 @@ def _with_server(
     place: Options, ruleset: Ruleset, endpoints: Sequence[Endpoint], server: ServerStatus
 ) -> Iterator[Check]:
     yield from online.of_server(server, ruleset, here=place.server is None)
+    if place.server is None:
+        yield from of_database(ruleset.server.store)
     histories, facts = _stored(place, ruleset, endpoints)
     reached = asyncio.run(online.of_addresses(ruleset, endpoints))
     keeping = place.dev or ruleset.server.keep_refused

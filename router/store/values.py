@@ -191,15 +191,18 @@ class DatabaseAbout(msgspec.Struct, frozen=True):
     standbys: tuple[Standby, ...]
     nodes: tuple[NodeSeen, ...]
 
-    def risks(self) -> tuple[str, ...]:
-        """What may lose deliveries that were acknowledged."""
+    def risks(self) -> tuple[tuple[str, str], ...]:
+        """What may lose deliveries that were acknowledged, each with what to do about it."""
         found = []
         if not self.fsync:
-            found.append("fsync is off: a crash of its machine may lose everything")
+            says = "fsync is off: a crash of its machine may lose everything"
+            found.append((says, "set fsync = on in postgresql.conf"))
         if self.synchronous_commit == "off":
-            found.append("synchronous_commit is off: a crash loses what was acknowledged last")
+            says = "synchronous_commit is off: a crash loses what was acknowledged last"
+            found.append((says, "set synchronous_commit = on, for the database or our role"))
         if self.standbys and not any(s.sync in ("sync", "quorum") for s in self.standbys):
-            found.append("its standbys are asynchronous: a failover loses what came last")
+            says = "no standby is synchronous: a failover loses what came last"
+            found.append((says, "name one in synchronous_standby_names"))
         return tuple(found)
 
 

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from router.cli.database_info import show_database
+from router.cli.doctor_database import of_clock, of_database, of_settings
 from router.clock import SystemClock
-from router.model.store_address import DatabaseUrl, PostgresDatabase
+from router.model.store_address import DatabaseUrl, PostgresDatabase, SqliteFile
 from router.store.postgres.store import open_store
 from router.store.values import DatabaseAbout, Standby
 from router.wiring.stores import about_database
@@ -71,8 +72,24 @@ def test_what_may_lose_deliveries_is_named(address: PostgresDatabase) -> None:
     for changes, word in (
         ({"fsync": False}, "fsync"),
         ({"synchronous_commit": "off"}, "synchronous_commit"),
-        ({"standbys": (late,)}, "asynchronous"),
+        ({"standbys": (late,)}, "standby"),
     ):
-        (risk,) = msgspec.structs.replace(safe, **changes).risks()
-        assert word in risk
+        risky = msgspec.structs.replace(safe, **changes)
+        (check,) = of_settings(risky)
+        assert check.verdict == "problem"
+        assert word in check.says
     assert msgspec.structs.replace(safe, standbys=(late, prompt)).risks() == ()
+    (fine,) = of_settings(safe)
+    assert fine.verdict == "ok"
+
+
+def test_doctor_asks_the_database(address: PostgresDatabase) -> None:
+    checks = list(of_database(address))
+    assert {check.name for check in checks} == {"database", "database time"}
+    assert checks[-1].verdict == "ok"
+    assert list(of_database(SqliteFile("router.db"))) == []
+
+
+@pytest.mark.parametrize(("ahead", "verdict"), [(-2_000, "ok"), (2_001, "problem")])
+def test_a_clock_that_is_far_off_is_a_problem(ahead: int, verdict: str) -> None:
+    assert of_clock(ahead).verdict == verdict
