@@ -101,7 +101,7 @@ async def told(node: Node, event: str) -> str:
 async def test_a_database_that_is_away_is_said_and_nobody_is_gone_when_it_is_back(
     fleet: Fleet,
 ) -> None:
-    nodes = await fleet.ask("SELECT n FROM nodes WHERE NOT gone")
+    nodes = await fleet.ask("SELECT n FROM nodes WHERE NOT gone ORDER BY n")
     async with under_load(fleet) as senders:
         await asyncio.to_thread(fleet.server.stop, "immediate")
         back = asyncio.get_running_loop().time() + AWAY_S
@@ -121,7 +121,7 @@ async def test_a_database_that_is_away_is_said_and_nobody_is_gone_when_it_is_bac
     assert set(senders.heard) == {"200", "503"}
     assert judge.lost(await read(fleet), senders.acked) == []
     assert await attempts_of_the_held(fleet) == [(1, "succeeded")]
-    assert await fleet.ask("SELECT n FROM nodes WHERE NOT gone") == nodes
+    assert await fleet.ask("SELECT n FROM nodes WHERE NOT gone ORDER BY n") == nodes
     assert await fleet.ask("SELECT n FROM nodes WHERE gone") == []
 
 
