@@ -352,6 +352,7 @@ async def test_what_is_the_same_to_all_nodes_is_told_by_one(world: World) -> Non
     assert await look() == ["endpoint.silent"]
     here[0], there[0] = False, True
     assert await look() == [], "it is known in the store"
+    here[0] = True
     world.refuse(20)
     assert await look() == ["endpoint.refusing"]
     for _ in range(6):
