@@ -24,7 +24,7 @@ from router.operator.requests import BackupNote, PruneRequest
 
 if TYPE_CHECKING:
     from router.model.operations import Audit
-    from router.model.store_address import StoreAddress
+    from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
     from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -128,6 +128,51 @@ def _say_restored(done: "Copied") -> None:
             f"{counted(open_jobs, 'job')} open then: they run at the next `router serve`, even if "
             "they have run since; `router rules` shows them, `router cancel` ends them"
         )
+
+
+@store.command("copy")
+@click.argument("source", metavar="SOURCE")
+@click.argument("target", metavar="TARGET", envvar="ROUTER_STORE")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def copy_to_database(ctx: click.Context, *, source: str, target: str, as_json: bool) -> None:
+    """
+    Copy the ledger sqlite:FILE into the empty database postgresql://…, while no server runs.
+
+    Cut off at any moment it goes on where it was when it is asked for again. At the end counts and
+    digests of all tables are compared; until they are the same no router works on the database.
+    TARGET may be left out where ROUTER_STORE has it.
+    """
+    from router.clock import SystemClock
+    from router.wiring.stores import copy_store
+
+    file, database = _moved_between(source, target)
+    audit = _line("copy", {"path": file.path})
+    moved = asyncio.run(
+        copy_store(file, database, clock=SystemClock(), audit=audit, show=_progress())
+    )
+    if as_json:
+        print_json(moved)
+    else:
+        for table in moved.tables:
+            differs = "" if table.same else f"  DIFFERS: {table.copied_rows}  {table.copied_digest}"
+            click.echo(f"{table.table:<17} {table.rows:>10}  {table.digest}{differs}")
+    for row in moved.left_out:
+        note(f"left out, as it cannot be read: {row.table} {row.row} ({row.why})")
+    if different := [table.table for table in moved.tables if not table.same]:
+        note(f"not the same on both sides: {', '.join(different)}")
+    ctx.exit(1 if different or moved.left_out else 0)
+
+
+def _moved_between(source: str, target: str) -> "tuple[SqliteFile, PostgresDatabase]":
+    from router.model.store_address import PostgresDatabase, SqliteFile, store_address
+
+    file, database = store_address(source, Path.cwd()), store_address(target, Path.cwd())
+    if not isinstance(file, SqliteFile):
+        raise UsageError("a ledger goes from SQLite to PostgreSQL; there is no way back")
+    if not isinstance(database, PostgresDatabase):
+        raise UsageError("TARGET is a file: `router store backup` copies one file into another")
+    return file, database
 
 
 @store.command()

@@ -1,16 +1,21 @@
 """The one road to a store, whatever it is: by its address."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from router import log as logs
 from router.clock import Clock
 from router.errors import SecretMissing, StoreAbsent, StoreRefused
+from router.model.operations import Audit
 from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
 from router.store.protocol import Store, StoreReader
 from router.store.values import DatabaseAbout, OnCommit, uncounted
+
+if TYPE_CHECKING:
+    from router.store.moving.copying import Moved
 
 DRIVER = "asyncpg"
 EXTRA = "pip install 'webhook-rules-router[postgres]'"
@@ -69,6 +74,22 @@ async def about_database(address: PostgresDatabase) -> DatabaseAbout:
         return await reader.about()
     finally:
         await reader.close()
+
+
+async def copy_store(
+    source: SqliteFile,
+    target: PostgresDatabase,
+    *,
+    clock: Clock,
+    audit: Audit,
+    show: Callable[[int, int], None],
+) -> "Moved":
+    """
+    Copy the ledger of a file into a database. Raises as `moving.copying.copy`, and SecretMissing.
+    """
+    with _driver_wanted():
+        from router.store.moving.copying import copy  # noqa: PLC0415 - as above
+    return await copy(Path(source.path), _url(target), clock=clock, audit=audit, show=show)
 
 
 def node_name(address: StoreAddress) -> str:

@@ -55,7 +55,7 @@ class Database:
     def __init__(
         self, address: DatabaseUrl, clock: Clock, pool: int, on_commit: OnCommit = uncounted
     ) -> None:
-        self.clock, self._on_commit = clock, on_commit
+        self.address, self.clock, self._on_commit = address, clock, on_commit
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX, clock.monotonic)

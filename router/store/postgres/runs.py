@@ -173,7 +173,7 @@ class PostgresRuns:
 
     async def lock(self, runs: Collection[str], new: Iterable[NewRun]) -> None:
         """Lock these runs and their groups, and those of the new ones."""
-        added = Counter(_group_key(one.turn.key) for one in new if one.turn is not None)
+        added = Counter(group_key(one.turn.key) for one in new if one.turn is not None)
         if added:
             given = (list(added), list(added.values()))
             for key, following in await self._tx.all(_LOCK_AND_NUMBER, *given):
@@ -189,7 +189,7 @@ class PostgresRuns:
         members = dict(zip([job.id for job in new.jobs], new.members(), strict=True))
         standing: Sequence[Any] = (None,) * 6
         if new.turn is not None:
-            key, (at_once, *words) = _group_key(new.turn.key), group_columns(new.turn.group)
+            key, (at_once, *words) = group_key(new.turn.key), group_columns(new.turn.group)
             standing = (key, None, *words, self._numbers[key], at_once)
             self._numbers[key] += 1
         run = GroupedRun(new.jobs[0].id, new.rows[0][1], standing, members)
@@ -224,7 +224,7 @@ class PostgresRuns:
         standings = await self._standing(key)
         if TURN_WAITS in standings.more and not standings.first[TURN_WAITS]:
             await self.flush()
-            standings = await self._look([_group_key(key)])
+            standings = await self._look([group_key(key)])
         if not standings.first[TURN_WAITS]:
             return None
         _, run, at_once = standings.first[TURN_WAITS][0]
@@ -236,7 +236,7 @@ class PostgresRuns:
             return [run for _, run, _ in standings.first[turn]]
         await self.flush()
         sql = "SELECT id FROM runs WHERE key = $1 AND turn = $2 ORDER BY n"
-        return [f"job_{id_}" for (id_,) in await self._tx.all(sql, _group_key(key), turn)]
+        return [f"job_{id_}" for (id_,) in await self._tx.all(sql, group_key(key), turn)]
 
     async def is_awaited(self, run: Run) -> bool:
         own = self._runs[run.id]
@@ -292,7 +292,7 @@ class PostgresRuns:
 
     async def _standing(self, key: str | bytes) -> _Standings:
         """Read before any turn of it is changed."""
-        raw = _group_key(key)
+        raw = group_key(key)
         return self._standings.get(raw) or await self._look([raw, *(self._keys - {raw})])
 
     async def _look(self, keys: Sequence[bytes]) -> _Standings:
@@ -376,7 +376,8 @@ def _grouped(turn: Turn | None) -> tuple[Any, ...]:
     return (None,) * 4 if turn is None else (escape(turn.value), *group_columns(turn.group))
 
 
-def _group_key(key: str | bytes) -> bytes:
+def group_key(key: str | bytes) -> bytes:
+    """A key as it is kept."""
     raw = key.encode() if isinstance(key, str) else key
     return raw if len(raw) <= KEY_MAX else sha256(raw).digest()
 

@@ -23,6 +23,7 @@ from router.store.postgres import (
     partitions,
     pruning,
     publishing,
+    receiving,
     recovering,
     replaying,
     runs,
@@ -93,6 +94,7 @@ class PostgresStore:
         """Bring the tables to their newest version. Raises StoreRefused, StoreUnavailable."""
         await self._db.open()
         await self._db.write.run(schema.migrate)
+        await self._db.write.run(receiving.refuse_unfinished)
         await self._db.transact(lambda tx: partitions.prepare(tx, self._db.clock.ledger()))
 
     # -- intake ----------------------------------------------------------------------------------
