@@ -211,3 +211,10 @@ class ServerEntry(Entry):
     reload: Annotated[
         ReloadEntry | None, doc("When this file is read again, and what must hold for it.")
     ] = None
+    rules: Annotated[
+        Literal["file", "published"] | None,
+        doc(
+            "file: those of this file (default). published: those that `router rules publish` "
+            "gave last to all routers of a PostgreSQL database."
+        ),
+    ] = None

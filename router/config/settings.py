@@ -77,6 +77,7 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
         keep_refused=bool(entry.refusals and entry.refusals.bodies),
         tls=_listener_tls(context, entry.tls),
         reload=Reload(reload.watch is not False, bool(reload.require_tests)),
+        rules=entry.rules or usual.rules,
     )
 
 

@@ -80,7 +80,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     `admin_hosts` are names that the admin listener is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
     `grace_s` is what running actions get at SIGTERM. `keep_refused`: the last refused requests are
-    kept whole, in memory.
+    kept whole, in memory. `rules` are those of the file, or those `published` on the store.
     """
 
     base_url: str = "http://127.0.0.1:8000"
@@ -99,6 +99,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     tls: ListenerTls | None = None
     admin_tls: ListenerTls | None = None
     reload: Reload = Reload()
+    rules: Literal["file", "published"] = "file"
 
     @property
     def state(self) -> Path:

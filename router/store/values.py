@@ -139,13 +139,15 @@ def node_of(lease: str) -> str:
 class NodeCard(msgspec.Struct, frozen=True):
     """
     What a node says of itself: its name, the address at which its operator's interface is called,
-    the router's version and the generation of its rules.
+    the router's version and the generation of its rules; `ready_for` is the one that it could put
+    in force at once.
     """
 
     name: str
     admin: str | None
     version: str
     generation: str
+    ready_for: str = ""
 
 
 class NodeSeen(msgspec.Struct, frozen=True):

@@ -19,7 +19,13 @@ from router.serving.memory import give_back_large_blocks
 from router.serving.nodes import join
 from router.store.protocol import Store
 from router.wiring import terminal
-from router.wiring.live import GenerationSource, node_card, restore_former
+from router.wiring.live import (
+    GenerationSource,
+    follows,
+    node_card,
+    published_rules,
+    restore_former,
+)
 from router.wiring.server import ServeOptions, Server
 from router.wiring.stores import node_name, open_store
 
@@ -106,9 +112,13 @@ async def _with_store(
         log.warning(warning)
     if store.remark is not None:
         log.info(store.remark)
+    if follows(live.ruleset.server, store, dev=options.dev):
+        node = node_name(address)
+        live = await published_rules(source, live, store, node=node, clock=clock)
     joined = await join(store, node_card(live, node_name(address)), clock)
     server = Server(options, source, LiveRef(live), store, clock, metrics, joined)
-    await server.put_in_force(live)
+    if server.rollout is None:
+        await server.put_in_force(live)
     await restore_former(server.live, store, source, server.log)
     await server.clock_sync.begin()
     mended = await server.dispatch.recover()

@@ -1,22 +1,39 @@
 """Builds generations: the file's, and older ones that jobs still need."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from router import __version__
 from router.clock import Clock
 from router.config import KeptFiles, Loaded, load
-from router.errors import ConfigError, Diagnostic, SecretMissing
+from router.errors import (
+    ConfigError,
+    Diagnostic,
+    PublishedMeanwhile,
+    SecretMissing,
+    UsageError,
+)
 from router.log import Log
 from router.model.job import OPEN
+from router.model.settings import ServerSettings
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
+from router.serving.publications import PublishedRules
 from router.store.protocol import Store
 from router.store.values import Generation, NodeCard
 from router.wiring.dev import DevFile
 from router.wiring.rules import Overrides, read_rules, texts
 from router.wiring.secret_values import resolve_secrets, unset_variables
+
+_OF_THE_MACHINE = (
+    *("listen", "admin", "admin_hosts", "admin_tls", "tls", "store", "state_dir", "rules"),
+    "trusted_proxies",
+)
+"""Settings of `server` that each router has from its own file, whatever is published."""
 
 
 class GenerationSource:
@@ -30,19 +47,23 @@ class GenerationSource:
         self.dev = dev
         self.dev_file = DevFile.load(DevFile.path_for(path)) if dev else None
         self._overrides = overrides
+        self._followed: tuple[Generation, ServerSettings] | None = None
+
+    def follow(self, kept: Generation, here: ServerSettings) -> None:
+        """From now on this generation is built, with what `here` says of this machine."""
+        self._followed = kept, here
 
     def build(self) -> tuple[LiveRuleset, list[str]]:
         """
-        The file as it is now, with its secrets' values, and the warnings of both.
+        The file as it is now, with its secrets' values, and the warnings of both; or the generation
+        that it follows.
 
         Raises:
             ConfigError: the file is wrong.
             SecretMissing: a secret, or the address of the store, is not set or unusable.
             UsageError: the file cannot be read.
         """
-        loaded = read_rules(
-            self.path, environ=self.environ, dev=self.dev, overrides=self._overrides
-        )
+        loaded = self._loaded()
         if loaded.ruleset is None:
             raise ConfigError(self._with_unset_secrets(loaded.diagnostics))
         missing = loaded.ruleset.server.store.missing
@@ -55,6 +76,26 @@ class GenerationSource:
         if missing is not None:
             raise SecretMissing(missing)
         return LiveRuleset(loaded.ruleset, secrets), warnings
+
+    @property
+    def is_following(self) -> bool:
+        """Whether it builds what was published; its tests have run where that was done."""
+        return self._followed is not None
+
+    def _loaded(self) -> Loaded:
+        if self._followed is None:
+            return read_rules(
+                self.path, environ=self.environ, dev=self.dev, overrides=self._overrides
+            )
+        kept, here = self._followed
+        loaded = read_generation(kept, path=self.path, environ=self.environ, dev=self.dev)
+        if loaded.ruleset is None:
+            return loaded
+        own = {name: getattr(here, name) for name in _OF_THE_MACHINE}
+        server = msgspec.structs.replace(loaded.ruleset.server, **own)
+        return msgspec.structs.replace(
+            loaded, ruleset=msgspec.structs.replace(loaded.ruleset, server=server)
+        )
 
     def rebuild(self, kept: Generation) -> Ruleset | None:
         """A generation of the store, compiled again; None: it does not compile any more."""
@@ -89,12 +130,47 @@ def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:
     return Generation(ruleset.generation, ruleset.text, ruleset.context, clock.now())
 
 
-def node_card(live: LiveRuleset, name: str) -> NodeCard:
+def node_card(live: LiveRuleset, name: str, rollout: PublishedRules | None = None) -> NodeCard:
     """What the node of this name says of itself while these rules are in force."""
     ruleset = live.ruleset
     scheme = "http" if ruleset.server.admin_tls is None else "https"
     admin = f"{scheme}://{ruleset.server.admin}"
-    return NodeCard(name, admin, __version__, ruleset.generation)
+    ready_for = rollout.ready_for if rollout else ""
+    return NodeCard(name, admin, __version__, ruleset.generation, ready_for)
+
+
+def follows(server: ServerSettings, store: Store, *, dev: bool) -> bool:
+    """Whether this router goes by what is published. Raises UsageError: nobody could publish."""
+    if server.rules == "published" and not store.shared and not dev:
+        raise UsageError(
+            "server.rules: published takes a PostgreSQL database: the rules of all its routers"
+        )
+    return server.rules == "published" and store.shared
+
+
+async def published_rules(
+    source: GenerationSource, live: LiveRuleset, store: Store, *, node: str, clock: Clock
+) -> LiveRuleset:
+    """
+    What is published, built here; the first router of a store publishes what its file says.
+
+    Raises:
+        ConfigError, SecretMissing: it cannot be in force on this machine.
+    """
+    newest = await store.reads.published()
+    if newest is None:
+        await store.keep_generation(generation_of(live.ruleset, clock))
+        generation = live.ruleset.generation
+        with suppress(PublishedMeanwhile):  # by another router that starts now
+            await store.publish(generation, by=node, at=clock.now(), after=0)
+        newest = await store.reads.published()
+    kept = await store.reads.generation(newest.generation) if newest else None
+    if kept is None:
+        return live
+    source.follow(kept, live.ruleset.server)
+    if kept.id == live.ruleset.generation:
+        return live
+    return (await asyncio.to_thread(source.build))[0]
 
 
 async def put_in_force(store: Store, live: LiveRuleset, *, node: str, clock: Clock) -> None:

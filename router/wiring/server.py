@@ -30,6 +30,7 @@ from router.serving.memory import settle_collector
 from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
+from router.serving.publications import PublishedRules
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.serving.reload import Reloader
 from router.serving.rule_agreement import RuleAgreement
@@ -51,7 +52,7 @@ from router.web.tls import Certificate
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
 from router.wiring.fetching import FetchedRules
-from router.wiring.live import GenerationSource, node_card, put_in_force
+from router.wiring.live import GenerationSource, follows, node_card, put_in_force
 from router.wiring.management import EndpointRanges
 from router.wiring.observers import (
     DispatchObserver,
@@ -106,6 +107,7 @@ class Server:
         self.manager = ServiceManager(source.environ, clock)
         server = live.current.ruleset.server
         self.node = node_name(server.store)
+        self.rollout = self._rollout() if follows(server, store, dev=options.dev) else None
         self.put_in_force = partial(put_in_force, store, node=self.node, clock=clock)
         self.certificate = _certificate(server.tls, "server.tls")
         self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
@@ -154,7 +156,7 @@ class Server:
             store=store,
             dispatch=self.dispatch,
             joined=joined,
-            card=lambda: node_card(live.current, self.node),
+            card=lambda: node_card(live.current, self.node, self.rollout),
             time=StoreTime(clock),
             clock=clock,
             log=logs.get("nodes"),
@@ -178,6 +180,11 @@ class Server:
             patience_s=REPLAY_ANSWER_S,
             claimed=self._claimed,
         )
+
+    def _rollout(self) -> PublishedRules:
+        follow = partial(self.source.follow, here=self.live.current.ruleset.server)
+        reads, log = self.store.reads, logs.get("rules")
+        return PublishedRules(self.live, reads, follow=follow, clock=self.clock, log=log)
 
     def _fetched_rules(self) -> FetchedRules | None:
         """Those of other nodes, if there may be any."""
@@ -271,7 +278,7 @@ class Server:
                     "silent": self.quiet.silent(),
                     "ranges": self.published.ranges.known_at(),
                 },
-                self.nodes.unready,
+                lambda: self.nodes.unready() or (self.rollout.unready() if self.rollout else None),
             ),
         )
         self.questions = StoreQuestions(
@@ -294,6 +301,8 @@ class Server:
                 "lateness": self.nodes.watch,
                 "replays": self.verbs.replays.watch,
             }
+        if self.rollout is not None:
+            loops["rollout"] = partial(self.rollout.run, self.reloader.reload)
         return Process(
             listeners=[self.admin, self.public],
             loops=loops
@@ -369,7 +378,7 @@ class Server:
         steps = reload_steps(
             self.source,
             self.live,
-            keep=self.put_in_force,
+            keep=self.put_in_force if self.rollout is None else self.rollout.agreed,
             certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
             manager=self.manager,
             after=self.upkeep.apply,

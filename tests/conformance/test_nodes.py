@@ -37,7 +37,8 @@ async def test_each_start_has_a_number_of_its_own(store: Store) -> None:
 async def test_a_node_says_that_it_lives_and_what_it_is_now(store: Store) -> None:
     node = await store.join(a_card())
     assert [one.number for one in await store.reads.nodes()][-1:] == [node]
-    card = a_card("two", admin="http://127.0.0.1:8001", generation="1" * 16)
+    changed = {"generation": "1" * 16, "ready_for": "2" * 16}
+    card = a_card("two", admin="http://127.0.0.1:8001", **changed)
     first, second = await store.beat(node, a_card()), await store.beat(node, card)
     assert first is not None
     assert second is not None

@@ -17,6 +17,7 @@ from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
 from tests.defects.reading_others import READING_OTHERS
 from tests.defects.rendering import RENDERING
+from tests.defects.rollout import ROLLOUT
 from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
@@ -39,4 +40,5 @@ ALL = (
     *READING_OTHERS,
     *OTHER_RULES,
     *SHARED_LIMITS,
+    *ROLLOUT,
 )

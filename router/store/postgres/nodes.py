@@ -24,7 +24,7 @@ GONE_KEPT = "7 days"
 
 _MS = "floor(extract(epoch FROM {}) * 1000)::bigint"
 _SEEN = (
-    "n.n::text, n.name, n.admin, n.version, n.generation, n.beat, "
+    "n.n::text, n.name, n.admin, n.version, n.generation, n.ready_for, n.beat, "
     f"{_MS.format('n.seen_at')}, NOT EXISTS (SELECT FROM connected c WHERE c.node = n.n), n.gone"
 )
 """A row of `_seen`."""
@@ -38,15 +38,18 @@ _CONNECTED = f"""
 
 _FORGET = f"DELETE FROM nodes WHERE gone AND seen_at < clock_timestamp() - interval '{GONE_KEPT}'"
 _FORGET_CLAIMS = "DELETE FROM claims WHERE until < clock_timestamp() - interval '1 day'"
-_JOIN = "INSERT INTO nodes (name, admin, version, generation) VALUES ($1, $2, $3, $4) RETURNING n"
+_JOIN = (
+    "INSERT INTO nodes (name, admin, version, generation, ready_for) "
+    "VALUES ($1, $2, $3, $4, $5) RETURNING n"
+)
 _BEAT = f"""
     WITH beaten AS (
         UPDATE nodes SET beat = beat + 1, seen_at = clock_timestamp(),
-            name = $2, admin = $3, version = $4, generation = $5, report = $6
+            name = $2, admin = $3, version = $4, generation = $5, ready_for = $6, report = $7
         WHERE n = $1 AND NOT gone RETURNING {_MS.format("seen_at")} AS now
     ), {_CONNECTED}
     SELECT beaten.now, s.version, s.given, {_SEEN}
-    FROM beaten LEFT JOIN shares s ON s.node = $1 AND s.version <> $7
+    FROM beaten LEFT JOIN shares s ON s.node = $1 AND s.version <> $8
     LEFT JOIN nodes n ON n.n <> $1 AND NOT n.gone
     ORDER BY n.n
 """
@@ -186,10 +189,10 @@ async def lost(tx: Tx, node: str) -> frozenset[str]:
 
 
 def _card(card: NodeCard) -> tuple[str | None, ...]:
-    return card.name, card.admin, card.version, card.generation
+    return card.name, card.admin, card.version, card.generation, card.ready_for
 
 
 def _seen(row: Any) -> NodeSeen:
-    number, name, admin, version, generation, beats, seen_at, closed, gone = row
-    card = NodeCard(name, admin, version, generation)
+    number, name, admin, version, generation, ready_for, beats, seen_at, closed, gone = row
+    card = NodeCard(name, admin, version, generation, ready_for)
     return NodeSeen(number, card, beats, seen_at, closed, gone)

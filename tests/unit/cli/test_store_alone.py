@@ -39,6 +39,7 @@ NEED_RULES: set[Path_] = {
     *(("targets", verb) for verb in ("pause", "resume")),
     *(("subscriptions", verb) for verb in ("create", "test")),
     ("store", "restore"),
+    ("rules", "publish"),
 }
 """What serves, sends, calls or changes: by today's rules, not by those of some day."""
 

@@ -179,6 +179,7 @@ CREATE TABLE nodes (
     admin text,
     version text NOT NULL,
     generation text COLLATE "C" NOT NULL,
+    ready_for text COLLATE "C" NOT NULL DEFAULT '',
     beat bigint NOT NULL DEFAULT 0,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     gone boolean NOT NULL DEFAULT false,
