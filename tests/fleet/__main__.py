@@ -10,8 +10,8 @@ the database are cut, or hold up what is sent. Meanwhile senders send each deliv
 and some to two at once, until it is acknowledged. The target that is called keeps who called when.
 
 In the end: nothing acknowledged is lost, nothing is stored twice, every job has ended and none has
-completed twice, no attempt was called twice or without its record, runs of a lane kept their order,
-no router was declared gone that nothing had befallen. Calls of a router that was taken for gone may
+completed twice, no attempt was called twice or without its record, the target's limit was kept over
+all routers, runs of a lane kept their order, no router was declared gone that nothing had befallen. Calls of a router that was taken for gone may
 overlap those of the router that took over: they are counted apart.
 """
 
@@ -47,7 +47,6 @@ def main() -> int:
         name = f"--{kind.replace('_', '-')}s"
         parser.add_argument(name, dest=kind, type=int, default=count, metavar="N")
     parser.add_argument("--nodes", type=int, default=4)
-    parser.add_argument("--limits", action="store_true", help="judge limits over the fleet as well")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     options = parser.parse_args()
     binaries = next(installed(), None)
@@ -58,9 +57,7 @@ def main() -> int:
     began = time.monotonic()
     counts = {kind: getattr(options, kind) for kind in SHORT}
     with tempfile.TemporaryDirectory() as name:
-        tally = campaign.run(
-            Path(name), binaries, counts, options.seed, options.nodes, limits=options.limits
-        )
+        tally = campaign.run(Path(name), binaries, counts, options.seed, options.nodes)
     return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
 
 

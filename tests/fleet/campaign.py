@@ -82,15 +82,13 @@ def answer(call: Call) -> int:
     return 503 if flaky else 200
 
 
-def run(
-    folder: Path, binaries: Path, counts: Mapping[Kind, int], seed: int, nodes: int, *, limits: bool
-) -> Tally:
-    """All of it; `limits`: more calls at once than the limit of the whole fleet are a problem."""
-    return asyncio.run(_run(folder, binaries, counts, seed, nodes, limits=limits))
+def run(folder: Path, binaries: Path, counts: Mapping[Kind, int], seed: int, nodes: int) -> Tally:
+    """So many faults of each kind, befalling so many routers."""
+    return asyncio.run(_run(folder, binaries, counts, seed, nodes))
 
 
 async def _run(
-    folder: Path, binaries: Path, counts: Mapping[Kind, int], seed: int, nodes: int, *, limits: bool
+    folder: Path, binaries: Path, counts: Mapping[Kind, int], seed: int, nodes: int
 ) -> Tally:
     tally = Tally()
     target = Target(drawn(seed, "target"), answer)
@@ -110,7 +108,7 @@ async def _run(
             sending.cancel()
             await asyncio.wait([sending])
         tally.faults = str(faults)
-        await _count(tally, fleet, senders, faults, limits=limits)
+        await _count(tally, fleet, senders, faults)
     return tally
 
 
@@ -135,9 +133,7 @@ async def all_ended(fleet: Fleet) -> bool:
     return [*(await fleet.ask("SELECT count(*) FROM queue"))[0]] == [0]
 
 
-async def _count(
-    tally: Tally, fleet: Fleet, senders: Senders, faults: Faults, *, limits: bool
-) -> None:
+async def _count(tally: Tally, fleet: Fleet, senders: Senders, faults: Faults) -> None:
     ledger = await read(fleet)
     calls = fleet.target.calls
     tally.acked, tally.deliveries = len(senders.acked), len(ledger.deliveries)
@@ -159,7 +155,7 @@ async def _count(
         for node in fleet.nodes
         if "Traceback" in node.router.log.read_text("utf-8", "replace")
     ]
-    if limits and tally.at_once > LIMIT:
+    if tally.at_once > LIMIT:
         tally.problems.append(f"above the limit of {LIMIT}: {tally.at_once} calls at once")
 
 
