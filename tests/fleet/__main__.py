@@ -10,9 +10,10 @@ the database are cut, or hold up what is sent. Meanwhile senders send each deliv
 and some to two at once, until it is acknowledged. The target that is called keeps who called when.
 
 In the end: nothing acknowledged is lost, nothing is stored twice, every job has ended and none has
-completed twice, no attempt was called twice or without its record, the target's limit was kept over
-all routers, runs of a lane kept their order, no router was declared gone that nothing had befallen. Calls of a router that was taken for gone may
-overlap those of the router that took over: they are counted apart.
+completed twice, no attempt was called twice or without its record, a target's limit was kept over
+all routers, runs of a lane kept their order, no router was declared gone that nothing had befallen.
+Calls of a router that was taken for gone may overlap those of the router that took over: they are
+counted apart.
 """
 
 import argparse
