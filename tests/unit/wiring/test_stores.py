@@ -97,7 +97,6 @@ def test_who_has_a_file_needs_no_driver(tmp_path: Path) -> None:
         (("backup", "copy.db"), "its backups are PostgreSQL's own"),
         (("restore", "copy.db"), "its backups are PostgreSQL's own"),
         (("migrate",), "`router serve` brings its tables"),
-        (("info",), "`router doctor` says how it is"),
         (("prune", "--dry-run"), "what retention would remove"),
     ],
 )
