@@ -43,7 +43,7 @@ COMMANDS = {
     "stops_itself": Command("timeout", _sh("kill -STOP $$")),
     "kills_itself": Command("error", _sh("kill -KILL $$")),
     "fills_the_folder_it_is_given": Command(
-        "done", _python(_FOLDER + "[open(str(n), 'w').close() for n in range(10_000)]"), files=True
+        "done", _python(_FOLDER + "[open(str(n), 'w').close() for n in range(40_000)]"), files=True
     ),
     "nests_folders_without_end": Command(
         "done",

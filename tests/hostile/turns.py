@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 
 LOOK_S = 0.001
-KEPT_MAX_S = 0.5
+KEPT_MAX_S = 0.2
 """
-Ten times the promise, which `benchmarks/` measures: a shared core may be taken away in the middle
-of a turn, and counts that. What does harm grows with what it is given, and takes seconds here.
+Four times the promise, which `benchmarks/` measures: a shared core may be taken away in the middle
+of a turn, and counts that. What does harm grows with what it is given, and takes longer here.
 """
 
 
