@@ -28,7 +28,7 @@ from router.model.job import ActionKind, Job, NewJob, Settlement
 from router.model.settings import TargetLimits
 from router.serving.clock_sync import ClockSync
 from router.store.protocol import Store
-from router.store.values import Acceptance, Settled
+from router.store.values import Acceptance, LeaseBatch, Settled
 from tests.faults.telling import reported, say, verdict
 from tests.sim.loop import START_MS, SimClock, simulate
 from tests.sim.world import (
@@ -112,6 +112,11 @@ class ClockLedger(CheckedLedger):
         self._of = world
         self.ahead = lambda: world.clock.offset
         self.kept, self.last_seen = 0, 0
+        self.due_at: dict[str, int] = {}  # the ledger time at which a lease was asked for
+
+    async def lease(self, *asked: Any, lease: str, now: int, **more: Any) -> LeaseBatch:
+        self.due_at[lease] = now
+        return await super().lease(*asked, lease=lease, now=now, **more)
 
     def opened(self, clock: Clock) -> None:
         """As the store does it when it is opened: ledger time goes on where it was."""
@@ -144,6 +149,10 @@ class ClockWorld(World):
         self.seen = Seen()
         self.ledger = ClockLedger(self)
 
+    def due_by(self, job: Job) -> int:
+        """What was due when it was leased stays so: the clock may be slewed back meanwhile."""
+        return max(self.clock.ledger(), self.ledger.due_at.get(job.lease or "", 0))
+
     def begins(self, job: Job) -> None:
         super().begins(job)
         due, delay = self.seen.due.get(job.id, (self.clock.monotonic(), 0.0))
@@ -169,6 +178,7 @@ class ClockWorld(World):
         return Dispatcher(view, actions, live, settings=settings, **how)
 
     async def commit(self, dispatcher: Dispatcher, view: View, new: list[NewJob], now: int) -> None:
+        self.ledger.due_at.update({job.lease: now for job in new if job.lease})
         await super().commit(dispatcher, view, new, now)
         at = self.clock.monotonic()
         self.seen.due.update({job.id: (at, 0.0) for job in new if job.id not in self.seen.due})

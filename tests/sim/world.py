@@ -196,10 +196,14 @@ class World:
     async def commit_pause(self) -> None:
         await asyncio.sleep(self.rng.choice((0, 0.001, 0.02)))
 
+    def due_by(self, job: Job) -> int:
+        """The ledger time up to which jobs may begin."""
+        return self.clock.ledger()
+
     def begins(self, job: Job) -> None:
         for wrong, text in (
             (job.id in self.running, "runs twice at once"),
-            (self.clock.ledger() < job.due_at, "runs before it is due"),
+            (self.due_by(job) < job.due_at, "runs before it is due"),
             (self.ledger.records[job.id].attempt != job.attempt, "runs unrecorded"),
             (self.ledger.records[job.id].lease != job.lease, "runs without its lease"),
         ):
