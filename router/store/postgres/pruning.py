@@ -16,9 +16,10 @@ KEYS, BATCHES = 500, 20
 LEFT = 1_000
 """Rows of removed deliveries elsewhere that one transaction removes."""
 
+# As an array they are looked for once; as a set, once for each row, if the planner thinks so.
 _KEYS = (
-    "DELETE FROM keys WHERE key IN "
-    "(SELECT key FROM keys WHERE until <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    "DELETE FROM keys WHERE key = ANY (ARRAY"
+    "(SELECT key FROM keys WHERE until <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))"
 )
 _LEFT_BEHIND = (
     "SELECT %s FROM %s o WHERE o.delivery < $1 "
