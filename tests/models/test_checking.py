@@ -7,10 +7,13 @@ import pytest
 
 from tests.models.checking import checked
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("spin") is None or shutil.which("cc") is None,
-    reason="spin or a C compiler is not installed",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        shutil.which("spin") is None or shutil.which("cc") is None,
+        reason="spin or a C compiler is not installed",
+    ),
+]
 
 
 def test_the_rules_in_force_decide(tmp_path: Path) -> None:

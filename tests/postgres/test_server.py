@@ -17,6 +17,8 @@ from tests.postgres.server import Server
 from tests.postgres.sharing import ROOT, private_server
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 BINARIES = list(dict.fromkeys(installed()))
 EACH = [
     pytest.param(one, marks=[pytest.mark.long] if number else [], id=one.parent.name)

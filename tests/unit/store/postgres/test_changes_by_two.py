@@ -15,6 +15,8 @@ from tests.store_values import Maker
 from tests.unit.store.postgres.ledger import add_delivery, add_job, add_open_job
 from tests.unit.store.postgres.running import add_runs, end, states
 
+pytestmark = pytest.mark.long
+
 COUNT = operations.STEP + 100
 DEAD_JOB = {"state": DEAD, "attempt": 3, "charged": 2, "deaths": 1, "due_at": 1, "reason": "why"}
 

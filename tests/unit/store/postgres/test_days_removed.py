@@ -17,6 +17,8 @@ from tests.clocks import START_MS
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.ledger import add_ended
 
+pytestmark = pytest.mark.long
+
 ALL = Selector()
 TODAY = START_MS // DAY_MS
 OVER = Retain(succeeded_before=FAR, unmatched_before=FAR, dead_before=FAR)

@@ -24,6 +24,8 @@ from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.looking import rows, run
 from tests.unit.store.spoiling import spoil
 
+pytestmark = pytest.mark.long
+
 LONG = "k\x00" + "x" * 300
 AUDIT = Audit("aud_copy", START_MS, "cli", "copy", {"path": "x"})
 QUEUE = Group(1, "queue", "halt")

@@ -18,6 +18,8 @@ from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.at_once import PATIENT, meanwhile, uncommitted
 from tests.unit.store.postgres.ledger import add_ended
 
+pytestmark = pytest.mark.long
+
 NOTHING = Retain(succeeded_before=0, unmatched_before=0, dead_before=0)
 SUCCEEDED = Retain(succeeded_before=FAR, unmatched_before=0, dead_before=0, limit=100_000)
 OVER = Retain(succeeded_before=FAR, unmatched_before=FAR, dead_before=FAR)
