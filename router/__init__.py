@@ -24,7 +24,7 @@ packages, bottom to top; each imports only those above it in this list (checked 
     diagnosis/           why a request was refused, which scheme would fit; pure
     rules/               index, match, plan, render, explain; no I/O, no clock
     config/              text in; a ruleset or diagnostics out
-    store/               what is durable: a protocol for each user; SQLite
+    store/               what is durable: a protocol for each user; SQLite, PostgreSQL
     intake/              verify, read, match, commit, answer
     dispatch/            lease, limits, run, settle, due times
     operator/            the operator's questions and verbs: list, show, replay, cancel, revive

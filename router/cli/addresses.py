@@ -14,7 +14,7 @@ from router.clock import SystemClock
 
 if TYPE_CHECKING:
     from router.rules.ruleset import Ruleset
-    from router.store.protocol import StoreReads
+    from router.store.reads import StoreReads
 
 LastReceived = tuple[int | None, int | None]
 """When an endpoint last had a delivery, and since when one is awaited."""

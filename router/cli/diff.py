@@ -31,7 +31,7 @@ from router.wiring.rules import DEV_STORE
 from router.wiring.stores import exists
 
 if TYPE_CHECKING:
-    from router.store.protocol import StoreReads
+    from router.store.reads import StoreReads
 
 STORED = "stored"
 LAST = 500

@@ -18,7 +18,7 @@ from router.clock import SystemClock
 from router.model.settings import Endpoint
 from router.model.subscription import FACTS
 from router.rules.ruleset import Ruleset
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.wiring.dev import DevFile
 from router.wiring.management import base_of
 

@@ -26,7 +26,7 @@ from router.providers.provider import Provider
 from router.refusals import KEPT_MAX
 from router.rules.ruleset import Ruleset
 from router.serving.quiet_endpoints import FACTS, newest_of
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import Selector
 
 LOOKED_AT = 200

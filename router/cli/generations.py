@@ -14,7 +14,7 @@ from router.rules.ruleset import Ruleset
 from router.store.values import Generation
 
 if TYPE_CHECKING:
-    from router.store.protocol import StoreReads
+    from router.store.reads import StoreReads
 
 
 def rules_to_read(place: Options) -> tuple[Options, Ruleset]:

@@ -8,7 +8,7 @@ from router.errors import StoreAbsent
 
 if TYPE_CHECKING:
     from router.model.store_address import StoreAddress
-    from router.store.protocol import StoreReader
+    from router.store.reads import StoreReader
 
 T = TypeVar("T")
 

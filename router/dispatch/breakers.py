@@ -24,7 +24,8 @@ from router.model.target import (
     TargetNow,
     paused_targets,
 )
-from router.store.protocol import FactReads, TargetStore
+from router.store.protocol import TargetStore
+from router.store.reads import FactReads
 
 
 class Breakers:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from router.errors import NotFound
 from router.model.job import Job
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import DeliveryRecord
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from router.errors import UsageError
 from router.model.selector import Criteria
 from router.rules.ruleset import Ruleset
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import NameKind
 from router.suggest import did_you_mean
 

@@ -27,7 +27,7 @@ from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.rules.target_rows import target_rows
 from router.store.common.death_causes import by_cause
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import (
     DeliveryRecord,
     Generation,

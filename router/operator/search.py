@@ -8,7 +8,7 @@ import msgspec
 from router.operator.originals import meant
 from router.operator.where import Where
 from router.rules.ruleset import Ruleset
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import Page, Selector, Stored
 
 LOOKED_AT = 100_000

@@ -6,7 +6,7 @@ from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.rules.live import LiveRef, LiveRuleset
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import Generation, Publication
 
 POLL_S = 1.0

@@ -8,7 +8,8 @@ from router.clock import Clock
 from router.log import Log
 from router.metrics import Metrics
 from router.rules.live import LiveRef
-from router.store.protocol import Store, StoreReads
+from router.store.protocol import Store
+from router.store.reads import StoreReads
 from router.store.values import Selector
 
 FACTS = "silence/"

@@ -6,7 +6,7 @@ from typing import Any
 from router.clock import Clock
 from router.log import Log
 from router.rules.own_events import timestamp
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 
 DIFFER_MS = 5 * 60_000
 """So long a deployment may take."""

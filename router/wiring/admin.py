@@ -15,7 +15,7 @@ from router.egress import listens_locally
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
 from router.rules.live import LiveRef
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.web.admin.callers import Caller, Callers, HeldToken
 
 LOCAL_NAME = "token"

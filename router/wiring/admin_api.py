@@ -19,7 +19,7 @@ from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
 from router.web.admin.changes import ChangeRoutes

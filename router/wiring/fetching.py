@@ -9,7 +9,7 @@ from router.errors import ConfigError, RouterError
 from router.log import Log
 from router.model.job import Job
 from router.rules.live import LiveRef, LiveRuleset
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import Generation, Selector
 
 AGAIN_S = 60.0

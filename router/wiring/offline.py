@@ -16,7 +16,7 @@ from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
-from router.store.protocol import FactReads
+from router.store.reads import FactReads
 from router.wiring.live import generation_of
 from router.wiring.stores import open_reader, open_store
 

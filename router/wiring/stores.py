@@ -11,7 +11,8 @@ from router.clock import Clock
 from router.errors import SecretMissing, StoreAbsent, StoreRefused
 from router.model.operations import Audit
 from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
-from router.store.protocol import Store, StoreReader
+from router.store.protocol import Store
+from router.store.reads import StoreReader
 from router.store.values import DatabaseAbout, OnCommit, uncounted
 
 if TYPE_CHECKING:

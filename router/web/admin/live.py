@@ -5,7 +5,7 @@ from litestar import Controller
 from router.errors import UsageError
 from router.operator.answers import EventRow, FollowedDeliveries, FollowedDelivery
 from router.rules.live import LiveRef
-from router.store.protocol import StoreReads
+from router.store.reads import StoreReads
 from router.store.values import LIMIT_MAX, FeedQuery, Stored
 from router.web.admin.problems import Rejected
 from router.web.admin.query import Query, QueryParameter
