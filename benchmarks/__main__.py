@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from benchmarks import (
     comparing,
     dispatching,
     figures,
+    fleet,
     machine,
     mail,
     many,
@@ -77,8 +78,13 @@ PRESSURE: dict[str, Callable[[Bench], Iterable[Row]]] = {
 }
 """These are heavy too, and measure this checkout alone."""
 ALL = {**SHORT, **HEAVY, **PRESSURE}
-NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {"profile": profiling.profile}
-"""Runs by name alone: what it tells is for who works on the router, and is not recorded."""
+NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {
+    "profile": profiling.profile,
+    "fleet": fleet.fleet,
+}
+"""Run by name alone, and are not recorded."""
+ALONE = {*PRESSURE, "fleet"}
+"""They measure this checkout and no older one beside it."""
 KNOWN = {**ALL, **NAMED}
 WRITTEN = (page.COMMITTED, page.PICTURE, page.PAGE)
 
@@ -97,7 +103,8 @@ def main() -> int:
     return 0 if before is None else compared(before, found, options)
 
 
-def arguments() -> argparse.Namespace:
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """What these words ask for, or those of the command line. Ends in words when it is wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.split("\n\n")[1]
     )
@@ -114,21 +121,21 @@ def arguments() -> argparse.Namespace:
     add("--compare", type=Path, metavar="FILE", help="say what is worse than in this run's JSON")
     add("--band", type=float, default=comparing.BAND, help="what counts as noise (0.15)")
     add("--strict", action="store_true", help="exit 1 if anything is worse")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if unknown := set(options.names) - set(KNOWN):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if options.seconds < 1 or options.rounds < 1:
         parser.error("seconds and rounds begin at 1")
     if options.strict and options.compare is None:
         parser.error("--strict needs --compare: worse than what?")
-    if options.show is None and shutil.which("wrk") is None:
-        parser.error("wrk, the load generator, is not on the PATH")
     if options.record and options.names:
         parser.error("--record takes no names: what is committed is one whole run")
-    if options.baseline and set(options.names) & set(PRESSURE):
-        parser.error(f"{', '.join(PRESSURE)} measure this checkout alone: not with --baseline")
+    if options.baseline and (alone := set(options.names) & ALONE):
+        parser.error(f"--baseline: {', '.join(sorted(alone))} can measure this checkout alone")
     if options.baseline and (options.record or options.show or options.compare):
         parser.error("--baseline goes with names, --all, --seconds, --rounds, --json and --svg")
+    if options.show is None and shutil.which("wrk") is None:
+        parser.error("wrk, the load generator, is not on the PATH")
     whole = options.all or options.record
     every, usual = (ALL, SHORT) if not options.baseline else (SHORT | HEAVY, baseline.NAMES)
     options.names = list(every if whole else options.names or usual)

@@ -63,15 +63,27 @@ def checked_out(ref: str, folder: Path) -> Iterator[Checkout]:
     Raises:
         NoBaseline: there is no such commit, or it cannot be installed.
     """
-    name = run(["git", "rev-parse", "--short", "--verify", f"{ref}^{{commit}}"], ROOT)
     code, environment = folder / "code", folder / "environment"
     python = environment / "bin" / "python"
-    files = run(["git", "archive", "--format=tar", name.decode().strip()], ROOT)
-    with tarfile.open(fileobj=io.BytesIO(files)) as archive:
-        archive.extractall(code, filter="data")
+    name = archived(ref, code)
     run([sys.executable, "-m", "venv", str(environment)], code)
     run([str(python), "-m", "pip", "install", "-qq", "--editable", ".[test]"], code)
-    yield Checkout(name.decode().strip(), code, str(python))
+    yield Checkout(name, code, str(python))
+
+
+def archived(ref: str, folder: Path) -> str:
+    """
+    The files of a commit in this folder; its short name.
+
+    Raises:
+        NoBaseline: there is no such commit.
+    """
+    found = run(["git", "rev-parse", "--short", "--verify", f"{ref}^{{commit}}"], ROOT)
+    name = found.decode().strip()
+    files = run(["git", "archive", "--format=tar", name], ROOT)
+    with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+        archive.extractall(folder, filter="data")
+    return name
 
 
 def run(command: list[str], folder: Path) -> bytes:

@@ -9,7 +9,9 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,22 +105,29 @@ def answered(loads: list[Load]) -> int:
 
 
 def agree(
-    rig: Rig, router: RouterProcess, count: int, *, slack: int = 0, extra_jobs: int = 0
+    rig: Rig,
+    router: RouterProcess,
+    count: int,
+    *,
+    slack: int = 0,
+    extra_jobs: int = 0,
+    counts: Callable[[], ledger.Counts] | None = None,
 ) -> str:
     """
     Compare the ledger with `count` answers of 200, once all jobs have ended and it stands still.
 
     Every delivery has one job, `extra_jobs` aside. `slack` is how many requests may have been
-    stored whose answer the generator did not wait for.
+    stored whose answer the generator did not wait for. `counts` reads a ledger that is not a file.
 
     Raises:
         WrongFigures: they differ.
     """
-    found, since = ledger.counts(rig.store), time.monotonic()
+    counts = counts or partial(ledger.counts, rig.store)
+    found, since = counts(), time.monotonic()
 
     def ended() -> bool:
         nonlocal found, since
-        before, found = found, ledger.counts(rig.store)
+        before, found = found, counts()
         if found != before:  # requests that the generator hung up on are stored a moment later
             since = time.monotonic()
         return found.jobs == found.succeeded and time.monotonic() - since >= STILL_S

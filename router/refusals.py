@@ -57,11 +57,13 @@ def is_probe(headers: Iterable[tuple[bytes, bytes]], reason: str) -> bool:
 class Refusals:
     """
     The last refusals, and the last few requests that were refused; `wanted` says at each refusal
-    whether to keep its request.
+    whether to keep its request. `node` is the number of this node of several, part of their ids.
     """
 
-    def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:
-        self.wanted = wanted
+    def __init__(
+        self, wanted: Callable[[], bool] = lambda: False, node: Callable[[], str] | None = None
+    ) -> None:
+        self.wanted, self._node = wanted, node
         self._recent: deque[dict[str, Any]] = deque(maxlen=RECENT_MAX)
         self._kept: deque[KeptRefusal] = deque(maxlen=KEPT_MAX)
         self._count = 0
@@ -81,7 +83,7 @@ class Refusals:
         cut = size > BODY_MAX
         if cut:
             request = msgspec.structs.replace(request, body=b"")
-        name = f"ref_{self._count}"
+        name = f"ref_{self._count}" if self._node is None else f"ref_{self._node()}_{self._count}"
         self._kept.append(KeptRefusal(name, at, endpoint, reason, request, size, cut))
         return name
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,6 +33,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+MEMORY, ROOM = Path("/dev/shm"), 1 << 30  # noqa: S108 - what pytest makes there is ours alone
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """
+    Temporary folders lie in memory where there is room: thousands of stores wait for no disk. Not
+    those of a run of long tests, whose stores outlive faults on the machine's own disk.
+    """
+    if config.getoption("markexpr") != "long" and has_room(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def has_room(folder: Path) -> bool:
+    """Whether we may write there, run what we wrote, and not fill it."""
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        return False
+    found = os.statvfs(folder)
+    return not found.f_flag & os.ST_NOEXEC and found.f_bavail * found.f_frsize > ROOM
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One more than cores: the longest tests wait for processes of their own."""
     return (os.cpu_count() or 1) + 1
@@ -56,13 +77,21 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Server]:
-    """The PostgreSQL of this run, for all its processes; without one the test is skipped."""
+def postgres_binaries() -> Path:
+    """The folder of PostgreSQL's programs; without them the test is skipped."""
     binaries = next(installed(), None)
     if binaries is None:
         pytest.skip(MISSING)
+    return binaries
+
+
+@pytest.fixture(scope="session")
+def postgres_server(
+    tmp_path_factory: pytest.TempPathFactory, worker_id: str, postgres_binaries: Path
+) -> Iterator[Server]:
+    """The PostgreSQL of this run, for all its processes."""
     own = tmp_path_factory.getbasetemp()
-    with shared_server(own if worker_id == "master" else own.parent, binaries) as server:
+    with shared_server(own if worker_id == "master" else own.parent, postgres_binaries) as server:
         yield server
 
 

@@ -14,6 +14,7 @@ from router.cli.options import Options
 from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
 from router.operator.answers import JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
+from router.web.tls import first_certificate
 
 if TYPE_CHECKING:
     import httpx
@@ -69,11 +70,8 @@ def trusting(cert: str | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     with os_errors_refused(f"cannot read {cert}"):
-        # The first certificate alone: who signed it has signed others, too.
-        text = Path(cert).read_text("utf-8", "replace").partition(begin)[2].partition(end)[0]
-        context.load_verify_locations(cadata=f"{begin}{text}{end}\n")
+        context.load_verify_locations(cadata=first_certificate(cert))
     return context
 
 

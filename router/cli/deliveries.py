@@ -1,12 +1,13 @@
 """`router deliveries`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
-from router.cli.output import dates, event_names, note, print_list, shortened, states, when
+from router.cli.output import dates, event_names, note, print_list, shortened, states, visible, when
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
@@ -18,6 +19,7 @@ LIMIT = 50
 _REFUSALS_KEPT = 500
 _REFUSED_BY = {"endpoint", "since", "until", "limit"}
 """What is known of a refused request."""
+_SHOWN_AS = {"peer": "from", "node": "router"}
 
 
 @click.command()
@@ -56,8 +58,11 @@ def _refused(place: Options, selector: Criteria) -> None:
     for name in selector.as_json().keys() - _REFUSED_BY:
         raise UsageError(f"--{name} is for deliveries that were stored, not for --refused")
     with AdminClient.of(place) as client:
-        kept = client.refusals(_REFUSALS_KEPT).refusals
+        answer = client.refusals(_REFUSALS_KEPT)
+        kept = answer.refusals
         known = client.status().endpoints if selector.endpoint is not None else []
+    for router in answer.unasked:
+        note(f"{visible(router.node)} could not be asked: {visible(router.why)}")
     endpoint = selector.endpoint
     if endpoint is not None and endpoint not in {*known, *(r.get("endpoint") for r in kept)}:
         hint = did_you_mean(endpoint, known) or f"there are {', '.join(known)}"
@@ -66,10 +71,12 @@ def _refused(place: Options, selector: Criteria) -> None:
     if not found and not place.as_json:
         note("the server has refused nothing since it started")
         return
+    several = ("node",) if any("node" in refusal for refusal in found) else ()
+    names = ("endpoint", "event", "status", "reason", "peer", *several, "hint")
     print_list(
         [dates(r) for r in found],
-        ("at", "endpoint", "event", "status", "reason", "from", "hint"),
-        map(_refusal_cells, found),
+        ("at", *(_SHOWN_AS.get(name, name) for name in names)),
+        (_refusal_cells(refusal, names) for refusal in found),
         as_json=place.as_json,
     )
 
@@ -83,9 +90,6 @@ def _is_wanted(refusal: dict[str, Any], selector: Criteria) -> bool:
     )
 
 
-def _refusal_cells(refusal: dict[str, Any]) -> list[str]:
-    rest = ("endpoint", "event", "status", "reason", "peer", "hint")
-    return [
-        when(refusal["at"]),
-        *("-" if refusal.get(name) is None else str(refusal[name]) for name in rest),
-    ]
+def _refusal_cells(refusal: dict[str, Any], names: Sequence[str]) -> list[str]:
+    cells = ("-" if refusal.get(name) is None else str(refusal[name]) for name in names)
+    return [when(refusal["at"]), *cells]

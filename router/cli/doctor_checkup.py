@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,9 @@ from router.cli.open_store import read_store
 from router.cli.options import Options, addressed
 from router.cli.output import print_json
 from router.clock import SystemClock
+from router.errors import StoreRefused, StoreUnavailable
 from router.model.settings import Endpoint
+from router.model.store_address import PostgresDatabase
 from router.model.subscription import FACTS
 from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
@@ -76,7 +78,7 @@ def _with_server(
     yield from online.of_server(server, ruleset, here=place.server is None)
     if place.server is None:
         yield from of_database(ruleset.server.store)
-    histories, facts = _stored(place, ruleset, endpoints)
+    histories, facts, unread = _stored(place, ruleset, endpoints)
     reached = asyncio.run(online.of_addresses(ruleset, endpoints))
     keeping = place.dev or ruleset.server.keep_refused
 
@@ -84,33 +86,43 @@ def _with_server(
         yield from _of_file(place, ruleset, endpoint, running=server.status is not None)
         yield from reached[endpoint.name]
         yield from online.of_ranges(server, endpoint, base_of(ruleset, endpoint))
-        if place.server is None:
+        if unread is None:
             yield from online.of_subscriptions(ruleset, endpoint, facts)
             yield from online.of_deliveries(history, endpoint, SystemClock().now())
             yield from online.of_topics(history, endpoint, ruleset.providers[endpoint.provider])
         else:
-            yield unknown(
-                "heard",
-                "the store of a server elsewhere is not read",
-                "run this beside the server",
-            )
+            yield unread
         yield from online.of_refusals(server, endpoint, history, keeping=keeping)
 
     for endpoint in endpoints:
         yield from of_endpoint(endpoint.name, checks(endpoint, histories[endpoint.name]))
 
 
-def _stored(
-    place: Options, ruleset: Ruleset, endpoints: Sequence[Endpoint]
-) -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
-    """What the store has of each endpoint, and the subscriptions made from here."""
-    absent: tuple[dict[str, EndpointHistory], dict[str, Any]]
-    absent = {endpoint.name: EndpointHistory() for endpoint in endpoints}, {}
+class _Stored(NamedTuple):
+    """
+    What the store has of each endpoint, and the subscriptions made from here; or why it is
+    `unread`.
+    """
+
+    histories: dict[str, EndpointHistory]
+    facts: dict[str, Any]
+    unread: Check | None = None
+
+
+def _stored(place: Options, ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> _Stored:
+    absent = _Stored({endpoint.name: EndpointHistory() for endpoint in endpoints}, {})
+    address = ruleset.server.store
     if place.server is not None:
-        return absent
+        says = "the store of a server elsewhere is not read"
+        return absent._replace(unread=unknown("heard", says, "run this beside the server"))
 
-    async def read(reader: StoreReads) -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
+    async def read(reader: StoreReads) -> _Stored:
         kept = {e.name: await online.history_of(reader, ruleset, e) for e in endpoints}
-        return kept, dict(await reader.recall(FACTS))
+        return _Stored(kept, dict(await reader.recall(FACTS)))
 
-    return read_store(ruleset.server.store, read, absent=absent)
+    try:
+        return read_store(address, read, absent=absent)
+    except (StoreRefused, StoreUnavailable):
+        if not isinstance(address, PostgresDatabase):
+            raise
+        return absent._replace(unread=unknown("heard", "the database cannot be read"))

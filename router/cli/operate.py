@@ -88,6 +88,6 @@ def _note_limit(selector: Criteria, count: int) -> None:
 
 
 def note_waits(waits: bool) -> None:
-    """Note, if it is so, that nothing runs the jobs now."""
+    """Note, if it is so, that no server here runs the jobs; others on the same store may."""
     if waits:
-        note("no server runs: the jobs wait for the next `router serve`")
+        note("no server runs here: the jobs wait for a `router serve` on this store")

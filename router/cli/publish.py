@@ -11,12 +11,14 @@ from router.cli.diff_text import difference_lines
 from router.cli.options import Options
 from router.cli.output import moment, note, print_answer
 from router.errors import ConfigError, PublishedMeanwhile, UsageError
+from router.model.store_address import SqliteFile
 from router.rehearsal.diff import Difference, difference_json, rule_changes, setting_changes
 
 if TYPE_CHECKING:
     from router.config import Loaded
     from router.rules.ruleset import Ruleset
     from router.store.protocol import Store
+    from router.store.reads import StoreReads
     from router.store.values import Publication
 
 SHOWN = 10
@@ -40,7 +42,9 @@ def publish_file(place: Options, *, dry_run: bool, no_tests: bool) -> None:
 
     Raises:
         ConfigError: the file is wrong.
-        UsageError: its tests fail, or another publication came first; nothing has changed.
+        StoreAbsent, StoreRefused, StoreUnavailable: the database is not to be had.
+        UsageError: its tests fail, another publication came first, or the store is a file; nothing
+            has changed.
     """
     loaded = place.loaded(tests=True, thorough=True)
     ruleset: Ruleset | None = loaded.ruleset
@@ -48,7 +52,12 @@ def publish_file(place: Options, *, dry_run: bool, no_tests: bool) -> None:
         raise ConfigError(loaded.diagnostics)
     if not no_tests:
         _prove(place, ruleset, loaded)
-    done = asyncio.run(_publish(place, ruleset, dry_run=dry_run))
+    if isinstance(address := ruleset.server.store, SqliteFile):
+        raise UsageError(
+            f"{address} has one router, which goes by its file; rules are published on a "
+            "PostgreSQL database"
+        )
+    done = asyncio.run((_rehearse if dry_run else _publish)(place, ruleset))
     if done.difference is None:
         note("there are no rules in force that compile here: nothing was compared")
     elif not place.as_json:
@@ -87,32 +96,55 @@ def _prove(place: Options, ruleset: "Ruleset", loaded: "Loaded") -> None:
         )
 
 
-async def _publish(place: Options, ruleset: "Ruleset", *, dry_run: bool) -> Published:
+async def _publish(place: Options, ruleset: "Ruleset") -> Published:
     from router.clock import SystemClock
     from router.wiring.live import generation_of
-    from router.wiring.stores import node_name, open_store
+    from router.wiring.stores import open_store
 
-    clock, address = SystemClock(), ruleset.server.store
-    store = await open_store(address, clock=clock)
+    clock = SystemClock()
+    store = await open_store(ruleset.server.store, clock=clock)
     try:
-        if not store.shared:
-            raise UsageError(
-                f"{address} has one router, which goes by its file; rules are published on a "
-                "PostgreSQL database"
-            )
         newest = await store.reads.published()
-        found = await _difference(place, store, newest, ruleset)
-        if dry_run or (newest is not None and newest.generation == ruleset.generation):
+        found = await _difference(place, store.reads, newest, ruleset)
+        new = _publication(place, ruleset, store.fingerprint_key, clock.now())
+        if newest and (newest.generation, newest.local) == (new.generation, new.local):
             return Published(newest, changed=False, difference=found)
         await store.keep_generation(generation_of(ruleset, clock))
-        now = await _compare_and_set(store, ruleset, newest, node_name(address), clock.now())
+        now = await _compare_and_set(store, new, newest)
         return Published(now, changed=True, difference=found)
     finally:
         await store.close()
 
 
+async def _rehearse(place: Options, ruleset: "Ruleset") -> Published:
+    """Nothing is written, not even tables."""
+    from router.wiring.stores import open_reader
+
+    reads = await open_reader(ruleset.server.store)
+    try:
+        newest = await reads.published()
+        found = await _difference(place, reads, newest, ruleset)
+        return Published(newest, changed=False, difference=found)
+    finally:
+        await reads.close()
+
+
+def _publication(place: Options, ruleset: "Ruleset", key: bytes, at: int) -> "Publication":
+    """With what the rules need of this machine."""
+    from router.store.values import Publication
+    from router.wiring.local_parts import local_parts
+    from router.wiring.secret_values import values_here
+    from router.wiring.stores import node_name
+
+    values, problems = values_here(ruleset, place.environ)
+    for name, problem in problems.items():
+        note(f"secrets.{name}: {problem}: no router is compared with this machine in it")
+    local = local_parts(ruleset, values, key)
+    return Publication(0, ruleset.generation, node_name(ruleset.server.store), at, local)
+
+
 async def _compare_and_set(
-    store: "Store", ruleset: "Ruleset", newest: "Publication | None", by: str, at: int
+    store: "Store", new: "Publication", newest: "Publication | None"
 ) -> "Publication":
     from router.model.ids import Ids
     from router.model.operations import Audit
@@ -120,25 +152,27 @@ async def _compare_and_set(
 
     after = newest.seq if newest else 0
     try:
-        now = await store.publish(ruleset.generation, by=by, at=at, after=after)
+        now = await store.publish(
+            new.generation, by=new.by, at=new.at, after=after, local=new.local
+        )
     except PublishedMeanwhile as error:
         raise UsageError(
             f"{error}; nothing changed: look at it with `router rules publish --dry-run`, then "
             "publish again"
         ) from None
     ids = Ids(random.Random(secrets.randbits(128)))  # noqa: S311 - an id, not a secret
-    asked = {"generation": ruleset.generation, "after": after, "seq": now.seq}
-    await store.note(Audit(ids.new("aud", at), at, LOCAL.who, "publish", asked))
+    asked = {"generation": new.generation, "after": after, "seq": now.seq}
+    await store.note(Audit(ids.new("aud", new.at), new.at, LOCAL.who, "publish", asked))
     return now
 
 
 async def _difference(
-    place: Options, store: "Store", newest: "Publication | None", ruleset: "Ruleset"
+    place: Options, reads: "StoreReads", newest: "Publication | None", ruleset: "Ruleset"
 ) -> Difference | None:
     """From what is in force; None: there is nothing, or it cannot be read here."""
     from router.wiring.live import read_generation
 
-    kept = await store.reads.generation(newest.generation) if newest else None
+    kept = await reads.generation(newest.generation) if newest else None
     if kept is None:
         return None
     old = read_generation(kept, path=place.rules, environ=place.environ, dev=False).ruleset

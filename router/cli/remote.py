@@ -11,6 +11,7 @@ from router.errors import AmbiguousId, NotFound
 from router.model.delivery import Delivery
 from router.model.operations import Change
 from router.operator import answers
+from router.operator.id_lookup import with_job_alone
 from router.operator.requests import (
     LOCAL,
     BackupNote,
@@ -84,7 +85,7 @@ class RemoteOperator:
                     raise
         path = f"/api/jobs/{quote(identity, safe='')}"
         job = self._client.read(path, {}, answers.OneJob).job
-        return answers.with_job_alone(self._delivery(job.delivery), job)
+        return with_job_alone(self._delivery(job.delivery), job)
 
     async def generation(self, prefix: str) -> Generation:
         """One that was kept."""

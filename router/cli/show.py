@@ -13,7 +13,7 @@ from router.cli.admin import AdminClient
 from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import dates, moment, pretty, print_json, span, visible, visible_block
+from router.cli.output import dates, moment, note, pretty, print_json, span, visible, visible_block
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
@@ -50,10 +50,16 @@ def _follow(place: Options, jobs: tuple[Job, ...]) -> None:
     if len(jobs) != 1:
         ids = ", ".join(job.id for job in jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
-    job, after = jobs[0], ""
+    job, after, noted = jobs[0], "", False
     with AdminClient.of(place) as client:
         while job.state not in ENDED:
             written = client.output(job.id, after)
+            if written.unasked is not None and not noted:
+                note(
+                    f"it runs on {visible(written.node or '?')}, which could not be asked what it "
+                    f"writes: {visible(written.unasked)}"
+                )
+                noted = True
             if written.running:
                 after = written.next
                 for text, err in ((written.stdout, False), (written.stderr, True)):

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from router.model.operations import Audit
     from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
     from router.store.sqlite.copying import Copied, Progress
+    from router.store.values import MigrationStep
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _BACKUP = "its backups are PostgreSQL's own, made by pg_dump or pg_basebackup"
-_SERVE = "`router serve` brings its tables to its own schema"
 
 
 @click.group()
@@ -216,19 +216,16 @@ def _age(text: str | None) -> int | None:
 
 def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     from router.operator.retention import retain
-    from router.store.sqlite.pruning import removable
-    from router.store.sqlite.reader import open_reader
-    from router.wiring.stores import sqlite_path
+    from router.wiring.stores import open_reader
 
     _, ruleset = rules_to_read(place)
-    path = sqlite_path(ruleset.server.store, "what retention would remove of it is not counted")
     now = time.time_ns() // 1_000_000
     limits = retain(ruleset.server.retention, now, age)
 
     async def count() -> tuple[int, int]:
-        reader = open_reader(str(path))
+        reader = await open_reader(ruleset.server.store)
         try:
-            return await reader.ask(removable, limits, now)
+            return await reader.removable(limits, now)
         finally:
             await reader.close()
 
@@ -248,27 +245,53 @@ async def _pruned(verbs: Verbs, request: PruneRequest) -> dict[str, Any]:
 
 @store.command()
 @place_options("dev", "store")
-@click.option("--check", "only_look", is_flag=True, help="Change nothing; exit 1 if it is due.")
+@click.option(
+    "--check",
+    "--dry-run",
+    "only_look",
+    is_flag=True,
+    help="Change nothing, say what would be done; exit 1 if it is due.",
+)
 @click.pass_context
 def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
     """
-    Bring the store to this router's schema, while no server runs; `serve` does it by itself too.
+    Bring the store to this router's schema; `serve` does it by itself too. A file: while no server
+    runs. A database: beside routers of the version before, which go on.
 
     A kill leaves the old schema or the new one. There is no way back but a backup.
     """
-    from router.store.sqlite.upgrading import due, upgrade
-
-    path = _file_of(place, _SERVE)
-    step = due(path) if only_look else upgrade(path)
-    is_due = only_look and step.before < step.after
+    address = _address(place)
+    step = _migrated(address, only_look=only_look)
+    is_due = only_look and (step.before < step.after or step.restored)
     if place.as_json:
         print_json({**msgspec.structs.asdict(step), "due": is_due})
-    elif step.before == step.after:
-        click.echo(f"{path} has schema {step.after}, as this router needs")
     else:
-        word = "would go" if only_look else "went"
-        click.echo(f"{path} {word} from schema {step.before} to {step.after}")
+        _say_migrated(str(address), step, would="would " if only_look else "")
     ctx.exit(1 if is_due else 0)
+
+
+def _migrated(address: "StoreAddress", *, only_look: bool) -> "MigrationStep":
+    from router.model.store_address import PostgresDatabase
+    from router.store.sqlite.upgrading import due, upgrade
+    from router.wiring.stores import migrate_database
+
+    if isinstance(address, PostgresDatabase):
+        return asyncio.run(migrate_database(address, only_look=only_look))
+    path = Path(address.path)
+    return due(path) if only_look else upgrade(path)
+
+
+def _say_migrated(store: str, step: "MigrationStep", *, would: str) -> None:
+    if step.before == step.after:
+        click.echo(f"{store} has schema {step.after}, as this router needs")
+    else:
+        word = f"{would}go" if would else "went"
+        names = ", ".join(step.names)
+        click.echo(f"{store} {word} from schema {step.before} to {step.after}: {names}")
+    if step.restored:
+        click.echo(
+            f"it was restored from a dump: its deliveries {would or 'do '}count on from there"
+        )
 
 
 @store.command()

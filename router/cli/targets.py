@@ -79,7 +79,7 @@ def _rows(place: Options) -> tuple[TargetRow, ...]:
     with AdminClient.of(place, ruleset) as client:
         if client.is_there():
             return asyncio.run(RemoteOperator(client).targets()).targets
-    note("no server runs: this is what the store remembers")
+    note(f"no server runs at {ruleset.server.admin}: this is what the store remembers")
     return ask_store(ruleset, lambda questions: questions.targets()).targets
 
 

@@ -53,6 +53,15 @@ class AdminEntry(SettingEntry):
         Table[AdminTokenEntry] | None,
         doc("Who may call, beside the token in the file beside the store."),
     ] = None
+    advertise: Annotated[
+        SettingEntry | None,
+        doc(
+            "HOST or HOST:PORT at which other routers of a database call it. Left out: this "
+            "machine's name, or the address of `listen`; on loopback they cannot.",
+            "10.0.0.5:8001",
+            {"env": "POD_IP"},
+        ),
+    ] = None
     hosts: Annotated[list[SourceText] | None, doc("Names it is called by, beside its address.")] = (
         None
     )

@@ -99,6 +99,7 @@ def _admin(context: LoadContext, entry: AdminEntry | None) -> dict[str, Any]:
     return {
         "admin": listen,
         "admin_tokens": tokens,
+        "admin_advertise": _advertise(context, entry.advertise),
         "admin_hosts": tuple(_host(context, text) for text in entry.hosts or ()),
         "admin_tls": _listener_tls(context, entry.tls),
     }
@@ -128,6 +129,25 @@ def _host(context: LoadContext, text: SourceText) -> str:
             "write it without scheme and port",
         )
     return text.value.lower()
+
+
+def _advertise(context: LoadContext, entry: SettingEntry | None) -> str | None:
+    """`HOST` or `HOST:PORT`; of this machine alone, so no part of a generation."""
+    if (text := setting(context, entry, kept=False)) is None:
+        return None
+    if (literal := literal_address(text.value)) is not None and ":" in text.value:
+        return f"[{literal}]"
+    host, _, port = (
+        text.value.rpartition(":") if _ADDRESS.fullmatch(text.value) else (text.value, "", "1")
+    )
+    named = _HOST.fullmatch(host) or literal_address(host) is not None
+    if not named or not 0 < int(port) <= 65_535:
+        context.error(
+            "bad-address",
+            f"'{text.shown}' is not an address that others can call, like '10.0.0.5:8001'",
+            text,
+        )
+    return text.value
 
 
 def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> ListenerTls | None:

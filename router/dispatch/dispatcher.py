@@ -2,13 +2,13 @@
 
 import asyncio
 import random
-from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm, none_left
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
+from router.dispatch.hand_over import HandOver
 from router.dispatch.in_hand import InHand
 from router.dispatch.lease_plan import LeasePlan, Wanted
 from router.dispatch.leases import Asked, Leases
@@ -20,6 +20,7 @@ from router.dispatch.protocol import Action
 from router.dispatch.runner import Runner, RunnerCalls
 from router.dispatch.settlement import Settler
 from router.dispatch.slots import SMALL, Slots
+from router.dispatch.sweeper import Sweeper
 from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job, Work
 from router.model.observed import Observer, unobserved
@@ -27,8 +28,6 @@ from router.model.target import TargetChange, TargetNow
 from router.store.protocol import DispatchStore
 from router.store.values import LeaseBatch, Recovered
 
-PUMP = 64
-"""Handed-over jobs started in one turn of the loop."""
 LAST_SETTLES_S = 2.0
 FULL_S = 0.02
 """How long to wait when too many results are unwritten."""
@@ -65,23 +64,11 @@ class Dispatcher:
             self.breakers.limits, clock, totals, body_bytes=bounds.body_bytes, shared=bounds.shared
         )
         self._fairness = Fairness()
-        self._in_hand = InHand(
-            self._slots,
-            clock,
-            totals,
-            said=store.began,
-            begin=self._begin,
-            give_back=self._put_back_unheld,
-            pass_on=lambda target, kind: (
-                target in self.breakers.unhealthy or self._plan.others_wait(target, kind)
-            ),
-            may_wait=live.may_wait,
-        )
+        self._in_hand = self._make_in_hand()
         self._plan = LeasePlan(
             self._slots, self.breakers, totals, live.kind_of, ahead=self._in_hand.more
         )
-        self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
-        self._sweep_soon = Alarm(clock)
+        self._alarm, self._sweep_soon = Alarm(clock), Alarm(clock)
         self.shares = NodeShares(
             self._slots,
             self._plan,
@@ -90,87 +77,78 @@ class Dispatcher:
             starts=self._may_start,
             changed=self._alarm.ring,
         )
-        self._leases = Leases(
+        self._leases = self._make_leases(node)
+        self._runner = self._make_runner(actions, rng)
+        self._sweeper = Sweeper(
             store,
+            live,
             clock,
+            plan=self._plan,
+            leases=self._leases,
+            runner=self._runner,
+            wake=self.wake,
+        )
+        self._handed = HandOver(
+            most=bounds.hand_over,
+            slots=self._slots,
+            leases=self._leases,
+            settling=self._runner.settling,
+            may_start=self._may_start_at_once,
+            begin=self._begin,
+            put_back=self._put_back,
+            freed=self._alarm.ring,
+        )
+        self.reserve, self.release = self._handed.reserve, self._handed.release
+        self.hand_over = self._handed.hand_over
+        self._is_soon = self._draining = False
+
+    def _make_in_hand(self) -> InHand:
+        return InHand(
+            self._slots,
+            self._clock,
+            self._settings.totals,
+            said=self._store.began,
+            begin=self._begin,
+            give_back=self._put_back_unheld,
+            pass_on=lambda target, kind: (
+                target in self.breakers.unhealthy or self._plan.others_wait(target, kind)
+            ),
+            may_wait=self._live.may_wait,
+        )
+
+    def _make_leases(self, node: str) -> Leases:
+        others = self._live.others
+        return Leases(
+            self._store,
+            self._clock,
             node=node,
             fresh=self._fairness.named,
-            lost=self._lost,
+            lost=LostLeases(self._store, self._clock),
             leased=self._leased,
             failed=self._not_leased,
-            known=None if live.others is None else live.others.fetch,
+            known=None if others is None else others.fetch,
         )
-        self._runner = Runner(
-            store,
+
+    def _make_runner(self, actions: Mapping[ActionKind, Action], rng: random.Random) -> Runner:
+        return Runner(
+            self._store,
             actions,
-            live,
-            clock=clock,
-            settler=Settler(rng, dry=bounds.dry, retry_at=self.breakers.retry_at),
+            self._live,
+            clock=self._clock,
+            settler=Settler(rng, dry=self._settings.dry, retry_at=self.breakers.retry_at),
             calls=RunnerCalls(
                 holds=self._leases.holds,
                 called=self.breakers.ended,
                 landed=self._landed,
                 due=self._due_again,
                 freed=self.wake,
-                lost=self._lost.job,
+                lost=self._leases.lost.job,
             ),
-            observe=observe,
-            settings=bounds,
+            observe=self._observe,
+            settings=self._settings,
         )
-        self._reserved: dict[str, tuple[str, ActionKind]] = {}
-        self._handed: deque[Work] = deque()
-        self._is_soon = self._draining = False
 
-    # -- intake's verbs ------------------------------------------------------------------------
-
-    def reserve(self, target: str, kind: ActionKind) -> str | None:
-        """
-        A lease for a job about to be committed, if it could start at once; None: commit it
-        `available` and `wake` its target. Every lease given is handed over or released.
-        """
-        self._runner.settling.flush()  # so that one commit carries both
-        in_memory = len(self._reserved) + len(self._handed) + self._runner.settling.unsettled
-        if not self._may_start() or in_memory >= self._settings.hand_over:
-            return None
-        breaker = self.breakers.unhealthy.get(target)
-        if breaker is not None:
-            breaker.defer()
-            return None
-        if self._fairness.waits(target):
-            return None  # others wait: they take turns
-        if target in self._plan.owed and self._slots.rated(target, kind):
-            return None  # older jobs wait for this rate
-        if not self._runner.is_prompt(kind) and not self._slots.room(target, kind):
-            return None
-        self._slots.take(target, kind)
-        lease = self._leases.token()
-        self._reserved[lease] = (target, kind)
-        return lease
-
-    def release(self, lease: str, *, unsure: bool = False) -> None:
-        """
-        Give a reserved lease back. `unsure`: the commit failed without saying whether it did,
-        so a job may hold this lease; it is looked for and made available.
-        """
-        held = self._reserved.pop(lease, None)
-        if held is not None:
-            self._slots.give(*held, unused=True)
-            self._alarm.ring()
-        if unsure:
-            self._lost.lease(lease)
-
-    def hand_over(self, works: Sequence[Work]) -> None:
-        """Start jobs that were just committed under reserved leases, soon but not in this call."""
-        idle = not self._handed
-        for work in works:
-            if self._reserved.pop(work.job.lease or "", None) is None:
-                self._lost.job(work.job)  # released before: nobody may run it under this lease
-                continue
-            self._handed.append(work)
-            if len(work.delivery.body) > SMALL:
-                self._slots.bodies.take(work.job, len(work.delivery.body))
-        if idle and self._handed:
-            asyncio.get_running_loop().call_soon(self._pump)
+    # -- news of due jobs ----------------------------------------------------------------------
 
     def wake(
         self,
@@ -208,21 +186,13 @@ class Dispatcher:
             StoreUnavailable: nothing is known.
         """
         await self.breakers.restore(self._store)
-        return await self.recover_nodes()
+        return await self._sweeper.recover()
 
     async def recover_nodes(self) -> Recovered:
-        """Reclaim what nodes that run no more left running. Raises StoreUnavailable."""
-        lost = await self._store.reads.lost_nodes(self._leases.node)
-        if lost and self._live.others is not None:  # their jobs say what becomes of them
-            await self._live.others.fetch_running()
-        recovered = await self._store.recover(
-            nodes=lost,
-            now=self._clock.ledger(),
-            on_interrupt_dead=self._live.dead_if_interrupted(),
-            died=self._runner.died,
-        )
+        """The same beside `run`, of nodes that run no more: some of it may begin here at once."""
+        recovered = await self._sweeper.recover()
         if recovered.reclaimed or recovered.dead:
-            await self._look()
+            self._sweep_soon.ring()
         return recovered
 
     async def run(self) -> None:
@@ -266,7 +236,7 @@ class Dispatcher:
 
     def rejoined(self, node: str) -> None:
         """It is another node now: what its former number leased, and has not begun, does not."""
-        self._leases.node = node
+        self._leases.rejoined(node)
         self.shares.forget()
 
     def ruleset_changed(self) -> None:
@@ -276,7 +246,9 @@ class Dispatcher:
     # -- targets -------------------------------------------------------------------------------
 
     def targets(self) -> tuple[TargetNow, ...]:
-        """Every target that has been called or is not in order, as it is now."""
+        """Every target that is or has been called or is not in order, as it is now."""
+        for target in self._slots.holders():
+            self.breakers.of(target)  # none yet while the first call is under way
         return target_statuses(
             self.breakers,
             self._live.limits,
@@ -297,21 +269,26 @@ class Dispatcher:
     def _may_start(self) -> bool:
         return not self._draining and self._leases.are_safe()
 
+    def _may_start_at_once(self, target: str, kind: ActionKind) -> bool:
+        """Whether a job that comes now may be handed over: nothing older waits, a slot is free."""
+        if not self._may_start():
+            return False
+        breaker = self.breakers.unhealthy.get(target)
+        if breaker is not None:
+            breaker.defer()
+            return False
+        if self._fairness.waits(target):
+            return False  # others wait: they take turns
+        if target in self._plan.owed and self._slots.rated(target, kind):
+            return False  # older jobs wait for this rate
+        return self._runner.is_prompt(kind) or bool(self._slots.room(target, kind))
+
     def _may_begin(self, job: Job) -> bool:
         return not self._draining and self._leases.holds(job) and self._runner.can_run(job)
 
     def _give_back_unbegun(self) -> None:
         self._in_hand.give_back_all()
-        while self._handed:
-            self._put_back(self._handed.popleft().job)
-
-    def _pump(self) -> None:
-        """Start some of what was handed over; the rest in the loop's next turn."""
-        handed = self._handed
-        for _ in range(min(PUMP, len(handed))):
-            self._begin(handed.popleft())
-        if handed:
-            asyncio.get_running_loop().call_soon(self._pump)
+        self._handed.give_back_all()
 
     def _begin(self, work: Work) -> None:
         """Start a job whose slot is held."""
@@ -449,18 +426,8 @@ class Dispatcher:
                 self._observe(StoreFailed("targets", error))
             await self._sweep_soon.wait(self._settings.sweep_s)
 
-    async def _look(self) -> None:
-        number, found = self._plan.look(), await self._store.reads.targets()
-        self._plan.looked(number, found)
-        for target, due_at in found.items():
-            self.wake(target, due_at)
-
     async def _sweep(self) -> None:
-        await self._look()
-        if len(self._lost):
-            ends = self._runner.interrupted, self._runner.unbegun, self._runner.own_event
-            for job in await self._lost.give_back(*ends):
-                self.wake(job.target, self._clock.ledger(), job.kind)
+        await self._sweeper.sweep()
         self._in_hand.unpark_all()
         self._slots.forget_full_buckets()
         await self.breakers.agree(self._store)

@@ -36,7 +36,8 @@ class Asked(NamedTuple):
 class Leases:
     """
     Leases jobs under tokens of its own, `<node>/<number>`; several may be under way.
-    `until` when (monotonic time) they are sure to be left to the `node`, nothing is leased after.
+    `until` when (monotonic time) they are sure to be left to the `node`, nothing is leased after;
+    infinite: whoever has a store alone is asked no time.
 
     Each ends by `leased` or by `failed`, on the loop. After one that failed the store is left alone
     for a moment, and what it may have leased all the same is `lost`.
@@ -54,25 +55,30 @@ class Leases:
         failed: Callable[[Asked, Exception], None],
         known: Known | None = None,
     ) -> None:
-        self._store, self._clock, self.node = store, clock, node
-        self._fresh, self._lost = fresh, lost
+        self._store, self._clock = store, clock
+        self.rejoined(node)
+        self._fresh, self.lost = fresh, lost
         self._on_leased, self._on_failed, self._known = leased, failed, known
         self._numbers = count(1)
         self._pause = self._after = 0.0
         self.until = math.inf
         self.under_way: set[asyncio.Future[LeaseBatch]] = set()
 
+    def rejoined(self, node: str) -> None:
+        """It is this node from now on: what another one leased is not its own."""
+        self.node, self._prefix = node, f"{node}/"
+
     def token(self) -> str:
         """A lease that nobody has."""
-        return f"{self.node}/{next(self._numbers)}"
+        return f"{self._prefix}{next(self._numbers)}"
 
     def are_safe(self) -> bool:
         """Whether nobody takes over yet what the node leases."""
-        return self._clock.monotonic() < self.until
+        return self.until == math.inf or self._clock.monotonic() < self.until
 
     def holds(self, job: Job) -> bool:
         """Whether a leased job is one of the node's, and so is left to it."""
-        return self.are_safe() and (job.lease or "").startswith(f"{self.node}/")
+        return (job.lease or "").startswith(self._prefix) and self.are_safe()
 
     def wait_s(self) -> float:
         """Seconds until the store may be asked again; inf: something must happen before."""
@@ -112,7 +118,7 @@ class Leases:
             self._on_leased(asked, call.result())
 
     def _failed(self, asked: Asked, error: Exception) -> None:
-        self._lost.lease(asked.lease)
+        self.lost.lease(asked.lease)
         self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
         self._after = self._clock.monotonic() + self._pause
         self._on_failed(asked, error)

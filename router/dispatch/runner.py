@@ -11,7 +11,7 @@ from router.clock import Clock
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
 from router.dispatch.protocol import Action, Begin, Cancel, Results, RunNow
-from router.dispatch.settlement import TOO_OLD, Settler, interrupted, too_old
+from router.dispatch.settlement import NOT_HERE, TOO_OLD, Settler, interrupted, too_old
 from router.dispatch.settling import FIRST_PAUSE_S, LONGEST_PAUSE_S, EndQueue, UnwrittenEnd
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.kinds import KINDS
@@ -32,8 +32,10 @@ from router.model.retry import STANDARD
 from router.store.protocol import DispatchStore
 from router.store.values import Acceptance, Settled
 
-OTHERS_MS = 5_000
-"""How long a job that cannot run here waits before any node leases it again."""
+OTHERS_MS, OTHERS_MOST_MS = 5_000, 600_000
+"""
+How long a job that cannot run here waits before any node leases it again: at first, and in the end.
+"""
 DEATHS_MAX = 100
 """Own events of jobs that the store found dead, remembered until it names those jobs."""
 _NOTHING: Results = {}
@@ -128,10 +130,15 @@ class Runner:
     def put_back(self, job: Job) -> None:
         """
         Settle a leased job that was never started: it is available again, whatever it is. One that
-        cannot run here is due later, so that another node gets it.
+        cannot run here is due later, so that another node gets it, and later each time: perhaps
+        none can run it.
         """
-        wait_ms = 0 if self.can_run(job) else OTHERS_MS
-        self._settle(job, self._broken_off(job, dead=False, wait_ms=wait_ms))
+        if self.can_run(job):
+            self._settle(job, self.unbegun(job))
+            return
+        now, due_at = self._clock.now(), self._clock.ledger() + _left_to_others_ms(job)
+        end = interrupted(job, job.generation, now, due_at, dead=False, reason=NOT_HERE)
+        self._settle(job, end)
 
     def interrupt(self) -> None:
         """Break every running action off; each job is settled as interrupted."""
@@ -166,9 +173,9 @@ class Runner:
         """The settlement of a leased job whose action never began: nothing can have been done."""
         return self._broken_off(job, dead=False)
 
-    def _broken_off(self, job: Job, *, dead: bool, wait_ms: int = 0) -> Settlement:
+    def _broken_off(self, job: Job, *, dead: bool) -> Settlement:
         clock, generation = self._clock, self._live.generation_of(job)
-        return interrupted(job, generation, clock.now(), clock.ledger() + wait_ms, dead=dead)
+        return interrupted(job, generation, clock.now(), clock.ledger(), dead=dead)
 
     # -- an action without a task ----------------------------------------------------------------
 
@@ -374,6 +381,11 @@ class Runner:
             self._calls.freed(target, due)
         if settled.cancelled:
             self._observe(JobsCancelled(job, settled.cancelled))
+
+
+def _left_to_others_ms(job: Job) -> int:
+    uncharged = job.attempt - 1 - job.charged
+    return min(OTHERS_MS << min(uncharged, 10), OTHERS_MOST_MS)
 
 
 def _overdue(timeout_s: float) -> RetryOutcome:

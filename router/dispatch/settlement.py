@@ -19,6 +19,7 @@ from router.model.retry import AGE_LIMIT_MS, RetryPolicy, next_delay_ms
 
 TOO_OLD: Final = "too_old"
 INTERRUPTED: Final = "interrupted"
+NOT_HERE: Final = "this router cannot run its rules, see its log"
 
 RetryAt = Callable[[Job, RetryOutcome, int, int], int]
 
@@ -79,9 +80,11 @@ class Settler:
         return _settle(job, attempt, "dead")
 
 
-def interrupted(job: Job, generation: str, now: int, ledger: int, *, dead: bool) -> Settlement:
+def interrupted(
+    job: Job, generation: str, now: int, ledger: int, *, dead: bool, reason: str = INTERRUPTED
+) -> Settlement:
     """The settlement of an attempt that we broke off ourselves: not the job's fault, uncharged."""
-    attempt = _attempt(job, INTERRUPTED, INTERRUPTED, {}, generation, now)
+    attempt = _attempt(job, INTERRUPTED, reason, {}, generation, now)
     if dead:
         return _settle(job, attempt, "dead", charged=False)
     return _settle(job, attempt, "available", due_at=ledger, charged=False)

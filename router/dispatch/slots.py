@@ -158,6 +158,10 @@ class Slots:
         """Slots that a target holds."""
         return self._held_by.get((target, kind), 0)
 
+    def holders(self) -> frozenset[str]:
+        """Targets that hold slots."""
+        return frozenset([target for target, _ in self._held_by])
+
     def held(self) -> Mapping[str, int]:
         """The same of every target that has limits to share."""
         found: dict[str, int] = {}

@@ -77,6 +77,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     """
     `server:`. Addresses are `host:port`. `state_dir` is the folder of what lies beside the store,
     absolute; None: that of the store's file.
+    `admin_advertise` is `HOST` or `HOST:PORT` at which other routers call the admin listener.
     `admin_hosts` are names that the admin listener is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
     `grace_s` is what running actions get at SIGTERM. `keep_refused`: the last refused requests are
@@ -86,6 +87,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     base_url: str = "http://127.0.0.1:8000"
     listen: str = "0.0.0.0:8000"
     admin: str = "127.0.0.1:8001"
+    admin_advertise: str | None = None
     admin_tokens: tuple[AdminToken, ...] = ()
     admin_hosts: tuple[str, ...] = ()
     store: StoreAddress = SqliteFile("router.db")

@@ -9,7 +9,6 @@ from router.model.job import Attempt, Job
 from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayState
 from router.model.target import TargetRow, TargetState
 from router.store.values import (
-    DeliveryRecord,
     ListedAttempt,
     ListedEvent,
     ListedGeneration,
@@ -397,10 +396,18 @@ class ServerState(msgspec.Struct, frozen=True):
     ranges: dict[str, int | None] = {}
 
 
+class Unasked(msgspec.Struct, frozen=True):
+    """A router of the same database that was to be asked, and why it could not be."""
+
+    node: str
+    why: str
+
+
 class RefusalList(msgspec.Struct, frozen=True):
-    """The newest refused requests, newest first."""
+    """The newest refused requests, newest first; those of `unasked` routers are not among them."""
 
     refusals: list[dict[str, Any]]
+    unasked: tuple[Unasked, ...] = ()
 
 
 class RefusedRequest(msgspec.Struct, frozen=True):
@@ -421,8 +428,8 @@ class RefusedRequest(msgspec.Struct, frozen=True):
 
 class JobOutput(msgspec.Struct, frozen=True, omit_defaults=True):
     """
-    What a job's command has written; `next` is the `after` of the next question. `running` false:
-    it does not run here.
+    What a job's command has written; `next` is the `after` of the next question. `node` is the
+    other router that it runs on, `unasked` why that one tells nothing.
     """
 
     running: bool
@@ -430,13 +437,5 @@ class JobOutput(msgspec.Struct, frozen=True, omit_defaults=True):
     stdout: str = ""
     stderr: str = ""
     next: str = ""
-
-
-def with_job_alone(record: DeliveryRecord, job: Job) -> DeliveryRecord:
-    """A delivery, of which nothing but this job is to be seen."""
-    return msgspec.structs.replace(
-        record,
-        events=tuple([e for e in record.events if e.index == job.event_index]),
-        jobs=(job,),
-        attempts=tuple([a for a in record.attempts if a.job == job.id]),
-    )
+    node: str | None = None
+    unasked: str | None = None

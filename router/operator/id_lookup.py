@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
+import msgspec
+
 from router.errors import NotFound
 from router.model.job import Job
 from router.store.reads import StoreReads
@@ -41,3 +43,13 @@ async def look_up(store: StoreReads, written: str) -> DeliveryRecord | Job:
         if job is not None:
             return job
     raise NotFound(f"no delivery or job has the id {written!r}; `router deliveries` lists ids")
+
+
+def with_job_alone(record: DeliveryRecord, job: Job) -> DeliveryRecord:
+    """A delivery, of which nothing but this job is to be seen."""
+    return msgspec.structs.replace(
+        record,
+        events=tuple([e for e in record.events if e.index == job.event_index]),
+        jobs=(job,),
+        attempts=tuple([a for a in record.attempts if a.job == job.id]),
+    )

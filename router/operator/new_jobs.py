@@ -49,9 +49,13 @@ class NewJobs:
         ]
 
     def job(self, job: Job) -> NewJob:
-        """The same event x rule x action once more, with today's version of the action."""
-        found = self._live.action_of(job)
-        target = found[1].target if found else job.target
+        """
+        The same event x rule x action once more, with today's version of the action; it names the
+        generation that has the action, for nodes that do not.
+        """
+        generation, target = job.generation, job.target
+        if (found := self._live.action_of(job)) is not None:
+            generation, target = found[0].ruleset.generation, found[1].target
         return NewJob(
             self._ids.new("job", self._clock.now()),
             job.event_index,
@@ -63,7 +67,7 @@ class NewJobs:
             target,
             self._clock.ledger(),
             replay_of=job.id,
-            generation=self.generation,
+            generation=generation,
             covers=job.covers,
             after=job.after,
         )

@@ -18,8 +18,9 @@ from router.model.operations import Replay
 from router.model.target import TargetNow
 from router.operator import answers, rows
 from router.operator.cursors import cursor_of, reached_by
-from router.operator.id_lookup import look_up, present, whole_ids
+from router.operator.id_lookup import look_up, present, whole_ids, with_job_alone
 from router.operator.known_names import check_names
+from router.operator.node_rows import NodeList, node_rows
 from router.operator.search import Search
 from router.rules.explain import Explainer, unrouted
 from router.rules.explain_json import event_json
@@ -66,6 +67,7 @@ class StoreQuestions:
         write_counts: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
+        self.shared = store.shared
         self._live = live
         self._clock = clock
         self._targets_now = targets_now
@@ -162,7 +164,7 @@ class StoreQuestions:
         """
         found = await look_up(self._store, identity)
         if not isinstance(found, DeliveryRecord):
-            found = answers.with_job_alone(await self.record(found.delivery), found)
+            found = with_job_alone(await self.record(found.delivery), found)
         d = found.delivery
         name = self._live.current.ruleset.provider_name(d.endpoint, d.provider)
         return msgspec.structs.replace(found, delivery=msgspec.structs.replace(d, provider=name))
@@ -207,6 +209,15 @@ class StoreQuestions:
         """Every target, as it stands."""
         counts = await self._store.target_counts()
         return answers.TargetList(target_rows(self._live.current, self._targets_now(), counts))
+
+    async def nodes(self) -> NodeList:
+        """The nodes that share the store; none, if only one can have it."""
+        if not self.shared:
+            return NodeList((), None)
+        nodes, loads = await self._store.nodes(), await self._store.node_loads()
+        newest = await self._store.published()
+        in_force = newest.generation if newest else None
+        return NodeList(node_rows(nodes, loads, self._clock.now()), in_force)
 
     async def endpoints(self) -> answers.Endpoints:
         """The receiving addresses."""

@@ -18,14 +18,13 @@ from router.operator.replay_source import ReplayBatch, ReplaySource
 from router.operator.requests import ReplayRequest
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
-from router.store.values import Claimed
+from router.store.values import CLAIM_MS, Claimed
 
 PAUSE_S = 0.02
 """Between two steps: whoever sends us something now goes first."""
 RETRY_S = 1.0
 WATCH_S = 10.0
 """How often replays are looked for that nobody makes any more."""
-CLAIM_MS = 30_000
 UNFINISHED_MAX = 1_000
 TRIES = 30
 """How often a step is tried while the store cannot commit; then the next start goes on."""

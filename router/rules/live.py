@@ -99,11 +99,18 @@ class LiveRuleset:
     One generation, in force: ruleset, matcher, secrets, and the table of addresses.
 
     `own` is the endpoint of the router's own events, which has no address; None: no rule wants any.
+    `local` is what it needs of its machine, where other nodes are to compare it.
     """
 
-    def __init__(self, ruleset: Ruleset, secrets: SecretValues) -> None:
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        secrets: SecretValues,
+        local: Mapping[str, tuple[str, ...]] = {},
+    ) -> None:
         self.ruleset = ruleset
         self.secrets = secrets
+        self.local = local
         self.matcher = Matcher(ruleset)
         endpoints = {name: self._live(one) for name, one in ruleset.endpoints.items()}
         self.by_path = {
@@ -194,10 +201,11 @@ class LiveRef:
 
     def target(self, name: str) -> Target | None:
         """A named target: today's, else that of a generation that was adopted."""
-        for one in (self.current, *reversed(self._adopted.values())):
-            if (found := one.ruleset.targets.get(name)) is not None:
-                return found
-        return None
+        found = self.current.ruleset.targets.get(name)
+        if found is None and self._adopted:
+            named = (one.ruleset.targets.get(name) for one in reversed(self._adopted.values()))
+            found = next(filter(None, named), None)
+        return found
 
     def action_of(self, job: Job) -> tuple[LiveRuleset, CompiledAction] | None:
         """Today's version of a job's action, or the last there was, or that of its generation."""

@@ -17,10 +17,9 @@ from router.rules.live import LiveRef
 from router.rules.own_events import REASON_MAX, timestamp
 from router.serving.own_events import ConditionWatch, OwnEventWriter
 from router.store.protocol import FactStore, Store
-from router.store.values import Claimed
+from router.store.values import CLAIM_MS, Claimed
 
 FACTS = "own/"
-CLAIM_MS = 30_000
 
 REFUSED_MIN = 20
 WINDOW_MS = 5 * 60_000

@@ -9,16 +9,14 @@ from router.dispatch import Dispatcher
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.serving.failure_detector import FailureDetector
+from router.serving.node_agreement import NodeAgreement
 from router.serving.store_time import SKEW_MS, StoreTime
 from router.store.protocol import NodeStore
-from router.store.values import Beats, NodeCard
+from router.store.values import LATE_S, Beats, NodeCard, NodeSeen
 
 BEAT_S = 1.0
-LATE_S = 10.0
-"""
-How long work is started after a beat. Others take over `failure_detector.GONE_S` after it at the
-soonest: no clock is so wrong that both happen at once.
-"""
+LEAST_PAUSE_S = 0.1
+"""Between two beats, also where a look at others is due."""
 RECLAIM_S = 5.0
 """How often jobs of nodes that are gone are looked for, whoever declared them gone."""
 DIVIDES_MS = 5_000
@@ -47,7 +45,8 @@ class Membership:
     With each beat it says what it makes of its shares of targets' limits, and gets those that it
     was given last; one node at a time divides them anew, once a second.
 
-    `card` is what it says of itself. The store's `time` comes with each beat.
+    `card` is what it says of itself. The store's `time` comes with each beat, and what the others
+    say, for `agreement`.
     """
 
     def __init__(
@@ -57,12 +56,13 @@ class Membership:
         dispatch: Dispatcher,
         joined: Joined,
         card: Callable[[], NodeCard],
+        agreement: NodeAgreement,
         time: StoreTime,
         clock: Clock,
         log: Log,
     ) -> None:
         self.node = joined.node
-        self._time = time
+        self._time, self._agreement = time, agreement
         self._store, self._dispatch, self._card = store, dispatch, card
         self._clock, self._log = clock, log
         self._detector = FailureDetector()
@@ -81,7 +81,7 @@ class Membership:
         try:
             while True:
                 await self._beat()
-                await self._clock.sleep(BEAT_S)
+                await self._clock.sleep(self._pause())
         finally:
             for task in filter(None, (self._reclaiming, self._dividing)):
                 task.cancel()
@@ -100,23 +100,35 @@ class Membership:
         except StoreUnavailable as error:
             self._log.warning("the store does not know that this node ends", error=str(error))
 
+    def skew(self) -> int:
+        """By how many milliseconds this machine's clock is ahead of the store's."""
+        return self._time.skew()
+
     def unready(self) -> str | None:
         """Why this node is to get no requests; None: it may."""
         if self._held_back is not None:
             return f"no work is started: {self._held_back}"
-        if abs(skew := self._time.skew()) > SKEW_MS:
+        if abs(skew := self.skew()) > SKEW_MS:
             return f"the machine's clock is off by {skew / 1000:+.1f} s from the database's"
-        return None
+        return self._agreement.unready()
+
+    def _pause(self) -> float:
+        """Until the next beat: shorter if somebody may be gone before."""
+        until_look = self._detector.next_look - self._clock.monotonic()
+        return min(BEAT_S, max(LEAST_PAUSE_S, until_look))
 
     async def _beat(self) -> None:
         self._beats += 1
         asked = self._clock.monotonic()
         try:
             report = self._dispatch.shares.report()
-            beats = await self._store.beat(self.node, self._card(), report)
+            card = self._card()
+            beats = await self._store.beat(self.node, card, report)
             if beats is None:
                 await self._rejoin()
             else:
+                here = NodeSeen(self.node, card, self._beats, beats.now)
+                self._agreement.compare(here, beats.others)
                 await self._beaten(beats, asked)
         except StoreUnavailable as error:
             self._detector.interrupted(self._clock.monotonic())
@@ -132,7 +144,7 @@ class Membership:
         self._go_on(asked)
         if beats.shares is not None:
             self._dispatch.shares.take_over(beats.shares)
-        for one in self._detector.gone(beats.others, asked=asked, answered=answered):
+        for one in self._detector.gone(beats.others, now=beats.now, asked=asked, answered=answered):
             if await self._store.declare_gone(one.number, one.beats):
                 self._log.warning("a node is gone", node=one.number, name=one.card.name)
                 self._reclaim_at = answered

@@ -28,7 +28,10 @@ READS = 5
 
 NAMES_SHOWN = 50
 # Only a restart applies these.
-_NEEDS_RESTART = ("listen", "admin", "admin_hosts", "store", "tls", "admin_tls")
+_NEEDS_RESTART = (
+    *("listen", "admin", "admin_advertise", "admin_hosts", "tls", "admin_tls"),
+    *("store", "state_dir", "rules"),
+)
 
 
 class ReloadSteps(NamedTuple):

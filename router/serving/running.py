@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from router import __version__
 from router.clock import Clock
-from router.errors import StoreUnavailable, UsageError
+from router.errors import NotFound, StoreUnavailable, UsageError
 from router.operator.answers import (
     JobOutput,
     RefusalList,
@@ -19,10 +21,12 @@ from router.operator.answers import (
 )
 from router.operator.audit import AuditTrail
 from router.operator.requests import LOCAL, By
-from router.refusals import Refusals
+from router.refusals import KeptRefusal, Refusals
 from router.rules.live import LiveRef
+from router.serving.other_nodes import OtherNodes
 from router.serving.reload import Reloader
 from router.store.protocol import Store
+from router.store.values import NodeCard
 
 READY_S = 2.0
 """A store that needs longer for one small commit is not ready: whoever asks waits 3 s or less."""
@@ -43,7 +47,10 @@ class LiveParts(NamedTuple):
 
 
 class RunningServer:
-    """The running server: whether it is ready, what it is, what it refused, and its rules file."""
+    """
+    The running server: whether it is ready, what it is, what it refused, and its rules file.
+    `others` are asked too, where there are any.
+    """
 
     def __init__(
         self,
@@ -54,13 +61,14 @@ class RunningServer:
         audit: AuditTrail,
         reloader: Reloader,
         parts: LiveParts,
+        others: OtherNodes | None = None,
     ) -> None:
         self._store = store
         self._live = live
         self._clock = clock
         self._audit = audit
         self._reloader = reloader
-        self._parts = parts
+        self._parts, self._others = parts, others
         self._started_at = clock.now()
         self._beat: asyncio.Future[None] | None = None
         self._draining = False
@@ -71,11 +79,21 @@ class RunningServer:
 
     async def unready(self) -> str | None:
         """Why no delivery could be committed here now, or is to be sent here; None: it is ready."""
+        return self._unready() or await self._unwritable()
+
+    def described(self, card: NodeCard, skew_ms: int) -> NodeCard:
+        """The card of this node, with how it is now."""
+        return msgspec.structs.replace(
+            card, started_at=self._started_at, skew_ms=skew_ms, unready=self._unready()
+        )
+
+    def _unready(self) -> str | None:
+        """The same, as far as it is known without asking the store."""
         if self._draining:
             return "it is stopping"
         if self._parts.full():
             return "the store is nearly full"
-        return self._parts.unready() or await self._unwritable()
+        return self._parts.unready()
 
     async def _unwritable(self) -> str | None:
         if self._beat is None or self._beat.done():
@@ -108,32 +126,45 @@ class RunningServer:
             **self._parts.more(),
         )
 
-    def refusals(self, limit: int) -> RefusalList:
+    async def refusals(self, limit: int, node: str | None = None) -> RefusalList:
         """The newest refused requests, newest first."""
-        return RefusalList(self._parts.refusals.recent(limit))
+        own = self._parts.refusals.recent(limit)
+        others = self._others_than(node)
+        return RefusalList(own) if others is None else await others.refusals(own, limit)
 
-    def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
+    async def refusal(
+        self, wanted: str, endpoint: str | None, node: str | None = None
+    ) -> RefusedRequest:
         """One refused request, by its id; `last`: the newest. Raises NotFound: it is not kept."""
-        kept = self._parts.refusals.get(wanted, endpoint)
-        request = kept.request
-        return RefusedRequest(
-            kept.id,
-            kept.at,
-            kept.endpoint,
-            kept.reason,
-            request.method,
-            request.raw_path.decode("latin-1"),
-            request.query_string.decode("latin-1"),
-            [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers],
-            request.body,
-            kept.body_bytes,
-            kept.cut,
-        )
+        others = self._others_than(node)
+        try:
+            own = _refused(self._parts.refusals.get(wanted, endpoint))
+        except NotFound:
+            found = None if others is None else await others.refusal(wanted, endpoint)
+            if found is None:
+                raise
+            return found
+        if others is None or wanted != "last":
+            return own
+        found = await others.refusal(wanted, endpoint)
+        return own if found is None or found.at < own.at else found
 
-    def output(self, job: str, after: str) -> JobOutput:
-        """What a job's command has written since `after`, while it runs here."""
+    async def output(self, job: str, after: str, node: str | None = None) -> JobOutput:
+        """What a job's command has written since `after`, while it runs."""
+        others = self._others_than(node)
         found = self._parts.written(job, after)
-        return JobOutput(running=False) if found is None else JobOutput(running=True, **found)
+        if found is not None:
+            return JobOutput(running=True, **found)
+        return JobOutput(running=False) if others is None else await others.output(job, after)
+
+    def _others_than(self, node: str | None) -> OtherNodes | None:
+        """Whom to ask beside this node; None: nobody. Raises UsageError: another one is meant."""
+        others = self._others
+        if node is None or others is None:
+            return others
+        if node != others.node():
+            raise UsageError(f"this is node {others.node()}, not {node[:20]}")
+        return None
 
     async def reload(self, by: By = LOCAL) -> Reloaded:
         """
@@ -152,3 +183,20 @@ class RunningServer:
         if changed:
             await self._audit.note(by, "reload", {"generation": generation}, 1)
         return Reloaded(generation, changed)
+
+
+def _refused(kept: KeptRefusal) -> RefusedRequest:
+    request = kept.request
+    return RefusedRequest(
+        kept.id,
+        kept.at,
+        kept.endpoint,
+        kept.reason,
+        request.method,
+        request.raw_path.decode("latin-1"),
+        request.query_string.decode("latin-1"),
+        [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers],
+        request.body,
+        kept.body_bytes,
+        kept.cut,
+    )

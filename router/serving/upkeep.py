@@ -10,11 +10,9 @@ from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.store.protocol import OperatorStore
-from router.store.values import Claimed, Retain, alone
+from router.store.values import CLAIM_MS, Claimed, Retain, alone
 
 INTERVAL_S = 10.0
-CLAIM_MS = 30_000
-"""What one node does for all is left to it for so long after it last said so."""
 STEP = 500
 AUDIT_MS = 400 * DAY_MS
 """How long lines of the audit are kept: a year and a little."""

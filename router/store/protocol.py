@@ -16,6 +16,7 @@ from router.model.operations import Audit, Replay, ReplayStep
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.store.reads import DispatchReads, FactReads, StoreReads
 from router.store.values import (
+    NO_LOCAL,
     Acceptance,
     Accepted,
     Beats,
@@ -24,6 +25,7 @@ from router.store.values import (
     Generation,
     Heard,
     LeaseBatch,
+    Local,
     NodeCard,
     Pruned,
     Publication,
@@ -295,13 +297,23 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         """Keep a ruleset's text; a known id changes nothing."""
 
     async def publish(
-        self, generation: str, *, by: str, at: int, after: int | None = None
+        self,
+        generation: str,
+        *,
+        by: str,
+        at: int,
+        after: int | None = None,
+        local: Local = NO_LOCAL,
     ) -> Publication:
         """
         Put a generation in force for all nodes; returns what is in force then. What the node `by`
         has published last it does not publish again: one that restarts with the rules it had
         leaves those of others in force. `after` is the `seq` of what must be in force until now
-        (0: nothing has been published); then it is published in any case. `at` is wall time.
+        (0: nothing has been published); then it is published in any case. `at` is wall time;
+        `local` see `Publication`.
+
+        What no living node of a shared store goes by is passed over when it is a minute old, for
+        limits at once: what is one for all nodes goes by what was published before it.
 
         Raises:
             PublishedMeanwhile: something else is in force than `after` says.
@@ -324,10 +336,12 @@ class Store(DispatchStore, OperatorStore, NodeStore, Protocol):
     The whole, for whoever opens and closes it.
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
-    `remark` is what is worth knowing about this machine's database, if anything.
+    `remark` is what is worth knowing about this machine's database, if anything. `fingerprint_key`
+    is random, and the same for all nodes; empty where there is only one.
     """
 
     failure: asyncio.Future[str]
+    fingerprint_key: bytes
     remark: str | None
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from router.model.delivery import DeliverySummary
-from router.model.job import Job, JobState
+from router.model.job import Attempt, Job, JobState
 from router.model.operations import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
 from router.store.values import (
@@ -20,9 +20,11 @@ from router.store.values import (
     ListedEvent,
     ListedGeneration,
     NameKind,
+    NodeLoad,
     NodeSeen,
     Page,
     Publication,
+    Retain,
     RuleCount,
     Selector,
 )
@@ -61,7 +63,9 @@ class DispatchReads(FactReads, Protocol):
 
 
 class StoreReads(DispatchReads, Protocol):
-    """The reading half, for pages, lists and the command line."""
+    """The reading half, for pages, lists and the command line. `shared`: several nodes may."""
+
+    shared: bool
 
     async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
         """Newest first."""
@@ -114,6 +118,14 @@ class StoreReads(DispatchReads, Protocol):
             UsageError: the cursor is none.
         """
 
+    async def ended_elsewhere(
+        self, since: int, here: Collection[str], limit: int
+    ) -> tuple[tuple[Job, Attempt], ...]:
+        """
+        Attempts of other nodes than those `here` that ended at this wall time or later, with their
+        jobs as they are now; the latest first. None where there are no other nodes.
+        """
+
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         """The selected dead jobs by cause, the latest first."""
 
@@ -164,12 +176,18 @@ class StoreReads(DispatchReads, Protocol):
     async def nodes(self) -> tuple[NodeSeen, ...]:
         """Nodes that have joined, the latest last; those that are gone for a while are left out."""
 
+    async def node_loads(self) -> Mapping[str, NodeLoad]:
+        """What nodes may use and what they run, by their numbers; also of some that are gone."""
+
     async def size(self) -> int:
         """Bytes the store holds on disk, journal included."""
 
 
 class StoreReader(StoreReads, Protocol):
     """The reading half alone, for whoever opens and closes it."""
+
+    async def removable(self, retain: Retain, now: int) -> tuple[int, int]:
+        """How many deliveries, and how many keys, retention would remove now; none is."""
 
     async def offset(self) -> int:
         """By how many milliseconds the store's wall time is ahead of ledger time."""

@@ -10,7 +10,7 @@ import msgspec
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Attempt, Job, NewJob, Work
 from router.model.selector import FIELDS, Criteria
-from router.model.share import Shares
+from router.model.share import Given, Shares
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -105,6 +105,10 @@ name. May raise StoreUnavailable.
 """
 
 
+CLAIM_MS = 30_000
+"""What one node does for all is left to it for so long after it last said so."""
+
+
 async def alone(_name: str, _ttl_ms: int) -> bool:
     """There is no other node."""
     return True
@@ -136,11 +140,21 @@ def node_of(lease: str) -> str:
     return lease.partition("/")[0]
 
 
+Local = Mapping[str, tuple[str, ...]]
+"""
+What a machine has of its own, by name: the fingerprint of a secret, then those of the secrets that
+stand in a list with it; the digest of a file. It is for nodes to compare, and never shown.
+"""
+NO_LOCAL: Local = {}
+
+
 class NodeCard(msgspec.Struct, frozen=True):
     """
     What a node says of itself: its name, the address at which its operator's interface is called,
     the router's version and the generation of its rules; `ready_for` is the one that it could put
-    in force at once.
+    in force at once. `started_at` is when its process began (0: not said yet), `skew_ms` by how
+    much its machine's clock is ahead of the store's, `unready` why it is to get no requests.
+    `local` is what its rules need of its machine.
     """
 
     name: str
@@ -148,6 +162,10 @@ class NodeCard(msgspec.Struct, frozen=True):
     version: str
     generation: str
     ready_for: str = ""
+    started_at: int = 0
+    skew_ms: int = 0
+    unready: str | None = None
+    local: Local = {}
 
 
 class NodeSeen(msgspec.Struct, frozen=True):
@@ -164,48 +182,30 @@ class NodeSeen(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
-class Standby(msgspec.Struct, frozen=True):
-    """A copy of the database that follows it; what our role may not see is None."""
-
-    name: str
-    state: str | None
-    sync: str | None
-
-
-class DatabaseAbout(msgspec.Struct, frozen=True):
+class MigrationStep(msgspec.Struct, frozen=True):
     """
-    A database that routers share. `days` has it partitions for, `queued` are open jobs,
-    `dead_tuples` what is left of those that ended until a vacuum; `oldest_transaction_ms` and
-    `oldest_xmin_age` (in transactions) hold vacuums back, and the feed.
+    A migration done, or to be done, by these files. `restored`: the ledger came from a dump, and
+    its deliveries are numbered on as of another one.
     """
 
-    version: str
-    fsync: bool
-    synchronous_commit: str
-    schema: int
-    now: int
-    bytes: int
-    days: int
-    queued: int
-    dead_tuples: int
-    oldest_transaction_ms: int
-    oldest_xmin_age: int
-    standbys: tuple[Standby, ...]
-    nodes: tuple[NodeSeen, ...]
+    before: int
+    after: int
+    names: tuple[str, ...] = ()
+    restored: bool = False
 
-    def risks(self) -> tuple[tuple[str, str], ...]:
-        """What may lose deliveries that were acknowledged, each with what to do about it."""
-        found = []
-        if not self.fsync:
-            says = "fsync is off: a crash of its machine may lose everything"
-            found.append((says, "set fsync = on in postgresql.conf"))
-        if self.synchronous_commit == "off":
-            says = "synchronous_commit is off: a crash loses what was acknowledged last"
-            found.append((says, "set synchronous_commit = on, for the database or our role"))
-        if self.standbys and not any(s.sync in ("sync", "quorum") for s in self.standbys):
-            says = "no standby is synchronous: a failover loses what came last"
-            found.append((says, "name one in synchronous_standby_names"))
-        return tuple(found)
+
+LATE_S = 10.0
+"""
+How long a node starts work after a beat. Others take over its jobs no sooner than
+`serving.failure_detector.GONE_S` after it: no clock is so wrong that both happen at once.
+"""
+
+
+class NodeLoad(msgspec.Struct, frozen=True):
+    """What a node may use of targets' limits, and how many jobs run under its leases, by target."""
+
+    given: Given = {}
+    running: Mapping[str, int] = {}
 
 
 class Beats(msgspec.Struct, frozen=True):
@@ -256,13 +256,15 @@ class Generation(msgspec.Struct, frozen=True):
 class Publication(msgspec.Struct, frozen=True):
     """
     A generation was put in force for all nodes: by which node, and when (wall time). The newest
-    holds; `seq` counts from 1.
+    holds; `seq` counts from 1. `local` is what the rules need of a machine as it is where they were
+    published, if that is known: only a store that is shared keeps it.
     """
 
     seq: int
     generation: str
     by: str
     at: int
+    local: Local = {}
 
 
 class Selector(Criteria, frozen=True):
@@ -413,7 +415,8 @@ class FeedQuery(msgspec.Struct, frozen=True):
     What is wanted of the ledger after a place.
 
     `since` counts without a cursor: `start`, `now`, or Unix milliseconds. No `endpoints` or
-    `events`: all of them; a delivery is wanted if one of its events is.
+    `events`: all of them; a delivery is wanted if one of its events is. `history`: with all its
+    jobs.
     """
 
     cursor: str | None = None
@@ -421,6 +424,7 @@ class FeedQuery(msgspec.Struct, frozen=True):
     endpoints: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
     limit: int = 20
+    history: bool = False
 
 
 class Following(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ on from there. An entry costs a few operations however many watch, and none whil
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,9 +15,10 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
+from router.model.delivery import Delivery
 from router.model.job import Job, Settlement
 from router.operator.times import dates
-from router.store.values import Acceptance, Accepted, Duplicate
+from router.store.values import Acceptance, Accepted, Duplicate, Stored
 
 RING = 2_048
 """Things that happened which are kept for slow watchers and for those that come back."""
@@ -121,6 +122,10 @@ class Feed:
         self._next = self._shown = 0
         self.live = False
         """Whether anything is kept; while it is not, nobody need say what happens."""
+        self.live_since = 0
+        """From when on, in Unix milliseconds."""
+        self.watched = asyncio.Event()
+        """Set while anybody watches."""
         self._left_at = 0.0
         self._watchers: set[Watcher] = set()
         self._made: dict[tuple[FeedFilter, int], tuple[bytes, int]] = {}
@@ -148,24 +153,16 @@ class Feed:
         """
         if not self.live:
             return
-        delivery, jobs = accepted.delivery, accepted.jobs
-        names = tuple(dict.fromkeys([event.name for event in accepted.events]))
-        kind = "duplicate" if isinstance(receipt, Duplicate) else "delivery"
-        content = {
-            "id": receipt.delivery,
-            "endpoint": delivery.endpoint,
-            "provider": provider or delivery.provider,
-            "received_at": delivery.received_at,
-            "state": delivery.state,
-            "events": names[:NAMES_MAX],
-            "event_count": delivery.event_count,
-            "body_bytes": len(delivery.body),
-        }
-        if kind == "delivery":
-            rules = list(dict.fromkeys([job.rule for job in jobs]))
-            content |= {"rules": rules[:NAMES_MAX], "jobs": len(jobs)}
-        known = names if len(names) <= NAMES_KNOWN_MAX else None
-        self._keep(FeedItem(kind, delivery.endpoint, known, content))
+        names = [event.name for event in accepted.events]
+        jobs = None if isinstance(receipt, Duplicate) else [job.rule for job in accepted.jobs]
+        delivery = msgspec.structs.replace(accepted.delivery, id=receipt.delivery)
+        self._keep(_item(delivery, provider or delivery.provider, names, jobs))
+
+    def stored(self, one: Stored, provider: str) -> None:
+        """A delivery that is found in the store; `provider` as its endpoint writes it."""
+        if self.live:
+            names = [event.name for event in one.events]
+            self._keep(_item(one.delivery, provider, names, [job.rule for job in one.history]))
 
     def attempted(self, job: Job, settlement: Settlement) -> None:
         """An attempt ended, and that is written."""
@@ -209,7 +206,8 @@ class Feed:
         """
         if self.full:
             raise FeedFull
-        self.live = True
+        if not self.live:
+            self.live, self.live_since = True, self._clock.now()
         watcher = Watcher(wanted, self._next)
         if last is not None:
             mark, _, number = last.rpartition(".")
@@ -219,10 +217,13 @@ class Feed:
             else:
                 watcher.missed = None
         self._watchers.add(watcher)
+        self.watched.set()
         try:
             yield watcher
         finally:
             self._watchers.discard(watcher)
+            if not self._watchers:
+                self.watched.clear()
             self._left_at = self._clock.monotonic()
 
     def take(self, watcher: Watcher) -> bytes:
@@ -322,3 +323,25 @@ class Feed:
         self._ended = True
         for watcher in self._watchers:
             watcher.leave()
+
+
+def _item(
+    delivery: Delivery, provider: str, names: Sequence[str], rules: Sequence[str] | None
+) -> FeedItem:
+    """A delivery with the rules of its jobs; None: a copy of one that is known."""
+    names = tuple(dict.fromkeys(names))
+    content = {
+        "id": delivery.id,
+        "endpoint": delivery.endpoint,
+        "provider": provider,
+        "received_at": delivery.received_at,
+        "state": delivery.state,
+        "events": names[:NAMES_MAX],
+        "event_count": delivery.event_count,
+        "body_bytes": len(delivery.body),
+    }
+    if rules is not None:
+        content |= {"rules": list(dict.fromkeys(rules))[:NAMES_MAX], "jobs": len(rules)}
+    known = names if len(names) <= NAMES_KNOWN_MAX else None
+    kind = "duplicate" if rules is None else "delivery"
+    return FeedItem(kind, delivery.endpoint, known, content)

@@ -3,7 +3,7 @@
 import ssl
 from pathlib import Path
 
-from router.errors import SecretMissing
+from router.errors import SecretMissing, os_errors_refused
 
 
 class Certificate:
@@ -66,3 +66,16 @@ class Certificate:
     def _no_password(self) -> str:
         # Else OpenSSL would ask on the terminal, and a server without one would wait for ever.
         raise SecretMissing(f"{self._setting}: the key is locked by a password; give one without")
+
+
+def first_certificate(path: str) -> str:
+    """
+    The certificate of a listener itself, of all in its PEM file: who signed it has signed others.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    with os_errors_refused(f"cannot read {path}"):
+        text = Path(path).read_text("utf-8", "replace").partition(begin)[2].partition(end)[0]
+    return f"{begin}{text}{end}\n"

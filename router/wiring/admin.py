@@ -15,6 +15,8 @@ from router.egress import listens_locally
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
 from router.rules.live import LiveRef
+from router.serving.node_client import NodeClient
+from router.serving.other_nodes import OtherNodes
 from router.store.reads import StoreReads
 from router.web.admin.callers import Caller, Callers, HeldToken
 
@@ -81,6 +83,28 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
     return Callers(held, clock=clock)
 
 
+def other_nodes(
+    live: LiveRef, reads: StoreReads, *, node: Callable[[], str], clock: Clock
+) -> OtherNodes:
+    """
+    The other routers of the store, asked with a token of the rules file that may see payloads, one
+    of a viewer if there is any; else with the one beside the store.
+    """
+    server = live.current.ruleset.server
+    local = own_token(server.state)
+
+    def token() -> str:
+        current, now = live.current, clock.now()
+        seeing = [one for one in current.ruleset.server.admin_tokens if one.bodies]
+        for one in sorted(seeing, key=lambda one: one.role == "operator"):
+            for found in current.secrets.verifying((one.secret,), now):
+                return found.value.decode("latin-1")
+        return local
+
+    cert = server.admin_tls.cert if server.admin_tls else None
+    return OtherNodes(reads, NodeClient(token, tls=cert), node=node)
+
+
 def masked(body: bytes) -> bytes:
     """JSON without any secret of ours: an answer of a target may have held one."""
     text = body.decode("utf-8", "replace")
@@ -93,11 +117,25 @@ def own_token(state: Path, make: Callable[[], str] = lambda: secrets.token_urlsa
     """
     The token of whoever can read what lies beside the store, made once, 0600; routers that start
     together have one.
+
+    Raises:
+        UsageError: it cannot be kept there.
     """
     path = Path(f"{state}.token")
-    with contextlib.suppress(FileNotFoundError):
-        if kept := path.read_text("ascii").strip():
-            return kept
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if kept := path.read_text("ascii").strip():
+                return kept
+        return _made(path, make)
+    except OSError as error:
+        raise UsageError(
+            f"the token of the command line cannot be kept in {path}: {error.strerror}; "
+            "name a folder in server.state_dir that the router may write"
+        ) from None
+
+
+def _made(path: Path, make: Callable[[], str]) -> str:
+    """Or the one that another router has written meanwhile."""
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if kept := file.read().strip():

@@ -96,7 +96,7 @@ def page_services(
         live=live,
         feed=feed,
         clock=clock,
-        frame=Frame(Renderer(assets, mask=logs.REDACTOR.text), standing),
+        frame=Frame(Renderer(assets, mask=logs.REDACTOR.text), standing, shared=questions.shared),
         name=lambda: f"web-{secrets.token_hex(8)}",
         callers=callers,
         sessions=Sessions(clock=clock, random=secrets.token_bytes),

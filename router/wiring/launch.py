@@ -11,7 +11,7 @@ from pathlib import Path
 from router import log as logs
 from router.actions.process_tree import adopt_orphans
 from router.clock import SteadyClock, steady
-from router.errors import StoreRefused
+from router.errors import StoreRefused, StoreUnavailable
 from router.metrics import Metrics
 from router.model.store_address import SqliteFile, StoreAddress
 from router.rules.live import LiveRef, LiveRuleset
@@ -19,6 +19,7 @@ from router.serving.memory import give_back_large_blocks
 from router.serving.nodes import join
 from router.store.protocol import Store
 from router.wiring import terminal
+from router.wiring.listeners import admin_address
 from router.wiring.live import (
     GenerationSource,
     follows,
@@ -38,8 +39,8 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
     Serve until a signal; returns the exit code.
 
     Raises:
-        CannotListen, ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing
-            was changed.
+        CannotListen, ConfigError, SecretMissing, StoreRefused, StoreUnavailable, UsageError: it
+            cannot start; nothing was changed.
     """
     os.umask(0o077)
     adopt_orphans()
@@ -84,7 +85,13 @@ async def _serve(
 ) -> int:
     clock, metrics, log = steady(), Metrics(), logs.get("router")
     address = live.ruleset.server.store
-    store = await open_store(address, clock=clock, on_commit=metrics.committed)
+    try:
+        store = await open_store(address, clock=clock, on_commit=metrics.committed)
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            f"{error}; `router serve` does not wait for it: start it again, or let a service "
+            "manager do so until it works"
+        ) from error
     try:
         code = await _with_store(options, source, live, warnings, store, clock, metrics)
     finally:
@@ -112,13 +119,15 @@ async def _with_store(
         log.warning(warning)
     if store.remark is not None:
         log.info(store.remark)
+    if store.shared:
+        live = await asyncio.to_thread(source.fingerprinted, live, store.fingerprint_key)
     if follows(live.ruleset.server, store, dev=options.dev):
         node = node_name(address)
         live = await published_rules(source, live, store, node=node, clock=clock)
-    joined = await join(store, node_card(live, node_name(address)), clock)
+    card = node_card(live, node_name(address), admin_address(live.ruleset.server))
+    joined = await join(store, card, clock)
     server = Server(options, source, LiveRef(live), store, clock, metrics, joined)
-    if server.rollout is None:
-        await server.put_in_force(live)
+    await server.put_in_force(live)
     await restore_former(server.live, store, source, server.log)
     await server.clock_sync.begin()
     mended = await server.dispatch.recover()
@@ -144,9 +153,10 @@ async def _keep_apart(store: Store, address: StoreAddress, *, dry: bool) -> None
     """
     await _take_over_mark(store, address)
     facts = await store.recall(DRY)
+    if facts.get(DRY) is dry:
+        return
     if not await store.reads.counts() and not (store.shared and DRY in facts):
-        if facts.get(DRY) is not dry:
-            await store.remember({DRY: dry})
+        await store.remember({DRY: dry})
     elif dry and not facts.get(DRY):
         raise StoreRefused(
             f"{address} holds jobs of a normal run; give --dry one of its own: --store"

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from router import __version__
+from router import log as logs
 from router.clock import Clock
 from router.config import KeptFiles, Loaded, load
 from router.errors import (
@@ -20,18 +22,20 @@ from router.errors import (
 from router.log import Log
 from router.model.job import OPEN
 from router.model.settings import ServerSettings
-from router.rules.live import LiveRef, LiveRuleset
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.serving.publications import PublishedRules
 from router.store.protocol import Store
 from router.store.values import Generation, NodeCard
 from router.wiring.dev import DevFile
-from router.wiring.rules import Overrides, read_rules, texts
+from router.wiring.fetching import FetchedRules
+from router.wiring.local_parts import local_parts
+from router.wiring.rules import Overrides, content_hash, read_rules, texts
 from router.wiring.secret_values import resolve_secrets, unset_variables
 
 _OF_THE_MACHINE = (
-    *("listen", "admin", "admin_hosts", "admin_tls", "tls", "store", "state_dir", "rules"),
-    "trusted_proxies",
+    *("listen", "admin", "admin_advertise", "admin_hosts", "admin_tls", "tls", "store"),
+    *("state_dir", "rules", "trusted_proxies"),
 )
 """Settings of `server` that each router has from its own file, whatever is published."""
 
@@ -48,9 +52,24 @@ class GenerationSource:
         self.dev_file = DevFile.load(DevFile.path_for(path)) if dev else None
         self._overrides = overrides
         self._followed: tuple[Generation, ServerSettings] | None = None
+        self._looked_like = ""
+        self._fingerprint_key = b""
+
+    def fingerprinted(self, live: LiveRuleset, key: bytes) -> LiveRuleset:
+        """It, and each that is built from now on, with what it needs of its machine."""
+        self._fingerprint_key = key
+        return self._live(live.ruleset, live.secrets)
+
+    def _live(self, ruleset: Ruleset, secrets: SecretValues) -> LiveRuleset:
+        if not self._fingerprint_key:
+            return LiveRuleset(ruleset, secrets)
+        values = {name: secrets.value(name) for name in ruleset.secrets}
+        return LiveRuleset(ruleset, secrets, local_parts(ruleset, values, self._fingerprint_key))
 
     def follow(self, kept: Generation, here: ServerSettings) -> None:
         """From now on this generation is built, with what `here` says of this machine."""
+        if self._followed is None:
+            self._looked_like = self._look()
         self._followed = kept, here
 
     def build(self) -> tuple[LiveRuleset, list[str]]:
@@ -75,7 +94,19 @@ class GenerationSource:
             raise SecretMissing("\n".join(filter(None, (str(error), missing)))) from None
         if missing is not None:
             raise SecretMissing(missing)
-        return LiveRuleset(loaded.ruleset, secrets), warnings
+        return self._live(loaded.ruleset, secrets), [*warnings, *self._edited()]
+
+    def _edited(self) -> list[str]:
+        """That the file was changed in vain: once for each change."""
+        if self._followed is None:
+            return []
+        before, self._looked_like = self._looked_like, self._look()
+        if self._looked_like == before:
+            return []
+        return [f"{self.path} has changed, but published rules hold: see `router rules publish`"]
+
+    def _look(self) -> str:
+        return content_hash(self.path)
 
     @property
     def is_following(self) -> bool:
@@ -130,13 +161,16 @@ def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:
     return Generation(ruleset.generation, ruleset.text, ruleset.context, clock.now())
 
 
-def node_card(live: LiveRuleset, name: str, rollout: PublishedRules | None = None) -> NodeCard:
-    """What the node of this name says of itself while these rules are in force."""
-    ruleset = live.ruleset
-    scheme = "http" if ruleset.server.admin_tls is None else "https"
-    admin = f"{scheme}://{ruleset.server.admin}"
+def node_card(
+    live: LiveRuleset, name: str, admin: str | None, rollout: PublishedRules | None = None
+) -> NodeCard:
+    """
+    What the node of this name says of itself while these rules are in force; others call it at
+    `admin`.
+    """
     ready_for = rollout.ready_for if rollout else ""
-    return NodeCard(name, admin, __version__, ruleset.generation, ready_for)
+    generation = live.ruleset.generation
+    return NodeCard(name, admin, __version__, generation, ready_for, local=live.local)
 
 
 def follows(server: ServerSettings, store: Store, *, dev: bool) -> bool:
@@ -146,6 +180,32 @@ def follows(server: ServerSettings, store: Store, *, dev: bool) -> bool:
             "server.rules: published takes a PostgreSQL database: the rules of all its routers"
         )
     return server.rules == "published" and store.shared
+
+
+def rollout_of(
+    source: GenerationSource, live: LiveRef, store: Store, *, dev: bool, clock: Clock
+) -> PublishedRules | None:
+    """Puts in force what is published, if this router goes by that. Raises UsageError."""
+    server = live.current.ruleset.server
+    if not follows(server, store, dev=dev):
+        return None
+    return PublishedRules(
+        live,
+        store.reads,
+        compile_=lambda kept: asyncio.to_thread(source.compiled, kept),
+        follow=partial(source.follow, here=server),
+        clock=clock,
+        log=logs.get("rules"),
+    )
+
+
+def fetched_rules(
+    source: GenerationSource, live: LiveRef, store: Store, *, clock: Clock
+) -> FetchedRules | None:
+    """Rules of other nodes, if there may be any."""
+    if not store.shared:
+        return None
+    return FetchedRules(live, store.reads, source.compiled, clock=clock, log=logs.get("rules"))
 
 
 async def published_rules(
@@ -186,12 +246,20 @@ async def put_in_force(store: Store, live: LiveRuleset, *, node: str, clock: Clo
         await store.publish(generation, by=node, at=at, after=found.seq)
 
 
+async def leave_in_force(_live: LiveRuleset) -> None:
+    """What is published was put in force where that was done."""
+
+
 async def restore_former(ref: LiveRef, store: Store, source: GenerationSource, log: Log) -> None:
     """
     Find, for open jobs whose rule the present file no longer has, the last generation that had it.
 
-    A generation that does not compile any more is skipped and said; its jobs then die by name.
+    A generation that does not compile any more is skipped and said; its jobs then die by name. On a
+    shared store that is left to `FetchedRules`: the rule may be another router's, which has the
+    secrets.
     """
+    if store.shared:
+        return
     known = {rule for rule, _ in ref.current.actions}
     for rule, counts in (await store.reads.counts()).items():
         if rule in known or not any(n for state, n in counts.items() if state in OPEN):

@@ -33,7 +33,7 @@ from router.model.target import TargetChange
 from router.refusals import PROBE
 from router.rules.plan import Plan
 from router.serving.own_events import OwnEventPlanned, OwnEventStored
-from router.store.values import Acceptance, Accepted
+from router.store.values import Acceptance, Accepted, Duplicate
 from router.web.feed import Feed
 
 NAMES_SHOWN = 10
@@ -236,12 +236,23 @@ class DispatchObserver:
         )
 
 
-def feed_handlers(feed: Feed) -> Handlers:
-    """Deliveries, attempts and the router's own events, for whoever watches."""
+def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> Handlers:
+    """
+    Deliveries, attempts and the router's own events, for whoever watches. `look_soon`: new
+    deliveries are not told from here, but by who looks into the store then.
+    """
+
+    def delivered(
+        accepted: Acceptance, receipt: Accepted | Duplicate, provider: str | None = None
+    ) -> None:
+        if look_soon is not None and isinstance(receipt, Accepted):
+            look_soon()
+        else:
+            feed.delivered(accepted, receipt, provider)
 
     def stored(e: DeliveryStored) -> None:
         if feed.live:
-            feed.delivered(e.accepted, e.receipt, e.endpoint.settings.shown_provider)
+            delivered(e.accepted, e.receipt, e.endpoint.settings.shown_provider)
 
     def attempted(e: AttemptEnded) -> None:
         if feed.live:
@@ -250,13 +261,13 @@ def feed_handlers(feed: Feed) -> Handlers:
 
     def own(accepted: Acceptance | None) -> None:
         if accepted is not None:
-            feed.delivered(accepted, Accepted(accepted.delivery.id))
+            delivered(accepted, Accepted(accepted.delivery.id))
 
     return {
         AttemptEnded: attempted,
         DeliveryStored: stored,
         JobCorrupt: lambda e: own(e.own),
-        OwnEventStored: lambda e: feed.delivered(e.accepted, e.receipt),
+        OwnEventStored: lambda e: delivered(e.accepted, e.receipt),
     }
 
 

@@ -15,6 +15,7 @@ from router.model.store_address import (
     StoreAddress,
     store_address,
 )
+from router.plugin_host.finding import FOLDER
 from router.rules.ruleset import Ruleset
 
 DEV_STORE = "router-dev.db"
@@ -84,9 +85,9 @@ def texts(path: Path) -> list[tuple[Path, str]]:
     return [(file, read_text(file)) for file in (path, *_included(path))]
 
 
-def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
+def content_hash(path: Path, folder: str | None = None, more: Iterable[Path] = ()) -> str:
     """
-    A hash of the rules file, of what it includes, of `plugins/` beside it and of `more`, for
+    A hash of the rules file, of what it includes, of `plugins/` in `folder` and of `more`, for
     noticing changes.
 
     What is included is read off the file's text, so a file that is wrong is watched all the same.
@@ -95,8 +96,9 @@ def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
         OSError: it cannot be found out now: no free descriptors, or a folder is being removed.
     """
     digest = hashlib.sha256()
-    plugins = Path(folder) / "plugins"
-    found = [*_included(path), *(sorted(plugins.glob("**/*.py")) if plugins.is_dir() else [])]
+    found = _included(path)
+    if folder is not None:
+        found += sorted((Path(folder) / FOLDER).glob("**/*.py"))
     for file in [path, *found, *more]:
         try:
             digest.update(str(file).encode() + b"\0" + file.read_bytes())

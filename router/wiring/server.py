@@ -3,7 +3,7 @@
 import asyncio
 import random
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
 from router.model.ids import Ids
-from router.model.settings import ListenerTls
 from router.model.target import TargetChange
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
@@ -27,32 +26,47 @@ from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
 from router.serving.conditions import ThisNode, watches
 from router.serving.memory import settle_collector
+from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
-from router.serving.publications import PublishedRules
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.serving.reload import Reloader
 from router.serving.rule_agreement import RuleAgreement
 from router.serving.rule_counters import RuleCounterWriter
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
+from router.serving.shared_feed import SharedFeed
 from router.serving.store_time import StoreTime
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Watchdog
 from router.store.protocol import Store
+from router.store.values import NodeCard
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts
 from router.web.client_address import Peers
-from router.web.connections import Wire
 from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
-from router.web.tls import Certificate
 from router.wiring.action_table import make_actions
-from router.wiring.admin import MetricsPage, callers
-from router.wiring.fetching import FetchedRules
-from router.wiring.live import GenerationSource, follows, node_card, put_in_force
+from router.wiring.admin import MetricsPage, callers, other_nodes
+from router.wiring.listeners import (
+    admin_address,
+    admin_listener,
+    admin_names,
+    certificate,
+    dashboard,
+    public_listener,
+    shown,
+)
+from router.wiring.live import (
+    GenerationSource,
+    fetched_rules,
+    leave_in_force,
+    node_card,
+    put_in_force,
+    rollout_of,
+)
 from router.wiring.management import EndpointRanges
 from router.wiring.observers import (
     DispatchObserver,
@@ -67,9 +81,6 @@ from router.wiring.rules import Overrides
 from router.wiring.stores import node_name
 from router.wiring.terminal import TerminalObserver
 
-_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
-ADMIN_ANSWER_S = 120.0
-"""An operator's question about many deliveries may take its time; a sender's delivery may not."""
 REPLAY_ANSWER_S = 5.0
 """How long an answer waits for a replay's jobs to be made; the caller can ask again."""
 
@@ -107,15 +118,21 @@ class Server:
         self.manager = ServiceManager(source.environ, clock)
         server = live.current.ruleset.server
         self.node = node_name(server.store)
-        self.rollout = self._rollout() if follows(server, store, dev=options.dev) else None
-        self.put_in_force = partial(put_in_force, store, node=self.node, clock=clock)
-        self.certificate = _certificate(server.tls, "server.tls")
-        self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
+        self.admin_address = admin_address(server)
+        self.rollout = rollout_of(source, live, store, dev=options.dev, clock=clock)
+        putting = partial(put_in_force, store, node=self.node, clock=clock)
+        self.put_in_force = leave_in_force if self.rollout else putting
+        self.certificate = certificate(server.tls, "server.tls")
+        self.admin_certificate = certificate(server.admin_tls, "server.admin.tls")
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         self.ids = Ids(self.rng)
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
+        self.shared_feed: SharedFeed | None = None
+        if store.shared:
+            reads, lines = store.reads, logs.get("feed")
+            self.shared_feed = SharedFeed(self.feed, reads, live=live, clock=clock, log=lines)
         self._out(joined)
         self._upkeep()
         self.reloader = self._reloader()
@@ -129,7 +146,7 @@ class Server:
         reports = (
             lines(metrics, logs.get("dispatch")).handlers(),
             IntakeObserver(metrics, logs.get("intake"), logs.get("own")).handlers(),
-            feed_handlers(self.feed),
+            feed_handlers(self.feed, self.shared_feed.look_soon if self.shared_feed else None),
         )
         reported = Observers(*reports)
         self.own = OwnEvents(
@@ -140,7 +157,12 @@ class Server:
         self.dispatch = Dispatcher(
             store,
             self.actions,
-            dispatch_live(live, self.source.environ, self.own.died, self._fetched_rules()),
+            dispatch_live(
+                live,
+                self.source.environ,
+                self.own.died,
+                fetched_rules(self.source, live, store, clock=clock),
+            ),
             clock=clock,
             rng=self.rng,
             node=joined.node,
@@ -151,12 +173,13 @@ class Server:
                 sweep_s=SHARED_SWEEP_S if store.shared else SWEEP_S,
             ),
         )
-        store.listen(self.dispatch.heard)
+        store.listen(self._heard)
         self.nodes = Membership(
             store=store,
             dispatch=self.dispatch,
             joined=joined,
-            card=lambda: node_card(live.current, self.node, self.rollout),
+            card=self._card,
+            agreement=NodeAgreement(self.rollout, log=logs.get("nodes")),
             time=StoreTime(clock),
             clock=clock,
             log=logs.get("nodes"),
@@ -181,22 +204,16 @@ class Server:
             claimed=self._claimed,
         )
 
-    def _rollout(self) -> PublishedRules:
-        follow = partial(self.source.follow, here=self.live.current.ruleset.server)
-        reads, log = self.store.reads, logs.get("rules")
-        return PublishedRules(self.live, reads, follow=follow, clock=self.clock, log=log)
+    def _card(self) -> NodeCard:
+        """What this node says of itself."""
+        card = node_card(self.live.current, self.node, self.admin_address, self.rollout)
+        return self.running.described(card, self.nodes.skew())
 
-    def _fetched_rules(self) -> FetchedRules | None:
-        """Those of other nodes, if there may be any."""
-        if not self.store.shared:
-            return None
-        return FetchedRules(
-            self.live,
-            self.store.reads,
-            self.source.compiled,
-            clock=self.clock,
-            log=logs.get("rules"),
-        )
+    def _heard(self, targets: Collection[str]) -> None:
+        """Another node has committed something."""
+        self.dispatch.heard(targets)
+        if self.shared_feed is not None:
+            self.shared_feed.look_soon()
 
     def _upkeep(self) -> None:
         """What is looked after now and then. Whoever remembers times moves with the clock."""
@@ -252,7 +269,8 @@ class Server:
             claimed=self._claimed,
         )
         self.refusals = Refusals(
-            lambda: self.options.dev or self.live.current.ruleset.server.keep_refused
+            lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
+            (lambda: self.nodes.node) if store.shared else None,
         )
         self.intake = Intake(
             live=live,
@@ -264,6 +282,9 @@ class Server:
             refusals=self.refusals,
             checks=IntakeChecks(self.published.of, lambda: self.upkeep.full),
         )
+        self.others = None
+        if store.shared:
+            self.others = other_nodes(live, store.reads, node=lambda: self.nodes.node, clock=clock)
         self.running = RunningServer(
             store=store,
             live=live,
@@ -278,8 +299,9 @@ class Server:
                     "silent": self.quiet.silent(),
                     "ranges": self.published.ranges.known_at(),
                 },
-                lambda: self.nodes.unready() or (self.rollout.unready() if self.rollout else None),
+                self._unready if store.shared else lambda: None,
             ),
+            others=self.others,
         )
         self.questions = StoreQuestions(
             store.reads,
@@ -301,6 +323,8 @@ class Server:
                 "lateness": self.nodes.watch,
                 "replays": self.verbs.replays.watch,
             }
+        if self.shared_feed is not None:
+            loops["shared feed"] = partial(self.shared_feed.run, lambda: self.nodes.node)
         if self.rollout is not None:
             loops["rollout"] = partial(self.rollout.run, self.reloader.reload)
         return Process(
@@ -334,18 +358,16 @@ class Server:
         ruleset = self.live.current.ruleset
         self.log.info(
             "ready",
-            listen=_shown(self.public.bound),
-            admin=_shown(self.admin.bound),
+            listen=shown(self.public.bound),
+            admin=shown(self.admin.bound),
             store=str(ruleset.server.store),
             generation=ruleset.generation,
             endpoints=len(ruleset.addressed),
             rules=len(ruleset.rules),
         )
-        host, port = self.admin.bound
-        scheme = "https" if self.admin_certificate else "http"
         self.log.info(
             "dashboard",
-            url=f"{scheme}://{_shown((_HERE.get(host, host), port))}/",
+            url=dashboard(self.admin.bound, self.admin_certificate),
             log_in=f"the token in {ruleset.server.state}.token"
             if self.callers.required
             else "no token needed (--dev, this machine)",
@@ -363,8 +385,13 @@ class Server:
         await self.clock_sync.close()
         for action in self.actions.values():
             await action.close()
-        if self.store.shared:
+        if self.others is not None:
+            await self.others.close()
             await self.nodes.leave()
+
+    def _unready(self) -> str | None:
+        """Why this node is to get no requests, for what it is to the others."""
+        return self.nodes.unready() or (self.rollout.unready() if self.rollout else None)
 
     async def _claimed(self, name: str, ttl_ms: int) -> bool:
         return await self.store.claim(name, self.nodes.node, ttl_ms)
@@ -378,7 +405,7 @@ class Server:
         steps = reload_steps(
             self.source,
             self.live,
-            keep=self.put_in_force if self.rollout is None else self.rollout.agreed,
+            keep=self.put_in_force,
             certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
             manager=self.manager,
             after=self.upkeep.apply,
@@ -390,28 +417,16 @@ class Server:
         server = self.live.current.ruleset.server
         peers = Peers(server.trusted_proxies)
         ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
-        wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire, group=ingest.group)
         self.callers = callers(self.live, dev=self.options.dev, clock=self.clock)
         self.admin_app = AdminApp(
             self._admin_api,
-            hosts=Hosts(server.admin, server.admin_hosts),
+            hosts=Hosts(server.admin, admin_names(server)),
             peers=peers,
             unready=self.running.unready,
         )
-        patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
-            Listener(
-                ingest.serve,
-                server.listen,
-                wire,
-                self.certificate.context if self.certificate else None,
-            ),
-            Listener(
-                self.admin_app.serve,
-                server.admin,
-                Wire(patient),
-                self.admin_certificate.context if self.admin_certificate else None,
-            ),
+            public_listener(ingest, server, peers, self.certificate),
+            admin_listener(self.admin_app, server, self.admin_certificate),
         )
 
     def _admin_api(self) -> Application:
@@ -430,12 +445,3 @@ class Server:
         )
         numbers = MetricsPage(self.metrics, self.store.reads, clock=self.clock)
         return admin_api.api(services, reads=self.store.reads, render_metrics=numbers.render)
-
-
-def _certificate(tls: ListenerTls | None, setting: str) -> Certificate | None:
-    return None if tls is None else Certificate(tls.cert, tls.key, setting=setting)
-
-
-def _shown(bound: tuple[str, int]) -> str:
-    host, port = bound
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

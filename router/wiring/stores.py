@@ -11,9 +11,10 @@ from router.clock import Clock
 from router.errors import SecretMissing, StoreAbsent, StoreRefused
 from router.model.operations import Audit
 from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
+from router.store.database_about import DatabaseAbout
 from router.store.protocol import Store
 from router.store.reads import StoreReader
-from router.store.values import DatabaseAbout, OnCommit, uncounted
+from router.store.values import MigrationStep, OnCommit, uncounted
 
 if TYPE_CHECKING:
     from router.store.moving.copying import Moved
@@ -75,6 +76,13 @@ async def about_database(address: PostgresDatabase) -> DatabaseAbout:
         return await reader.about()
     finally:
         await reader.close()
+
+
+async def migrate_database(address: PostgresDatabase, *, only_look: bool) -> MigrationStep:
+    """As `postgres.upgrading.upgrade`. Raises SecretMissing too."""
+    with _driver_wanted():
+        from router.store.postgres import upgrading  # noqa: PLC0415 - as above
+    return await upgrading.upgrade(_url(address), only_look=only_look)
 
 
 async def copy_store(

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import ENDPOINTS, code
 from tests.ledger import SUCCEEDED, connect
+
+pytestmark = pytest.mark.long
 
 RULES = """
 rules:

@@ -1,12 +1,12 @@
 """An older commit beside this one: medians, ratios of the rounds, and what cannot be had."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import arguments
 from benchmarks.baseline import Checkout, NoBaseline, Sides, beside, checked_out
 from benchmarks.bench import Bench, WrongFigures
 from benchmarks.figures import Cost, Row, at_least
@@ -95,16 +95,18 @@ def test_a_commit_that_is_not_there_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["--record", "--compare=x", "--show=x"])
-def test_it_does_not_go_with_what_is_about_earlier_runs(other: str) -> None:
-    command = [sys.executable, "-m", "benchmarks", "--baseline", "HEAD", other]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--baseline goes with" in done.stderr
+def test_it_does_not_go_with_what_is_about_earlier_runs(
+    other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        arguments(["--baseline", "HEAD", other])
+    assert "--baseline goes with" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["listeners", "flood", "onset"])
-def test_what_measures_this_checkout_alone_shows_no_other(name: str) -> None:
-    command = [sys.executable, "-m", "benchmarks", name, "--baseline", "HEAD"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "measure this checkout alone" in done.stderr
+def test_what_measures_this_checkout_alone_shows_no_other(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        arguments([name, "--baseline", "HEAD"])
+    assert "measure this checkout alone" in capsys.readouterr().err

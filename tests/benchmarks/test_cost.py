@@ -37,6 +37,7 @@ def test_the_calls_of_every_row_are_added_up() -> None:
     assert cost.total(TABLE) == 142
 
 
+@pytest.mark.long
 def test_a_router_tells_its_commits_and_proc_the_rest(tmp_path: Path) -> None:
     with Rig(tmp_path, RULES, environ()).router() as router:
         found = cost.used(router)
@@ -45,6 +46,7 @@ def test_a_router_tells_its_commits_and_proc_the_rest(tmp_path: Path) -> None:
     assert found.switches > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: it counts system calls")
 def test_calls_are_counted_while_the_block_lasts(tmp_path: Path) -> None:
     with Rig(tmp_path, RULES, environ()).router() as router:
@@ -56,6 +58,7 @@ def test_calls_are_counted_while_the_block_lasts(tmp_path: Path) -> None:
         assert router.ready()
 
 
+@pytest.mark.long
 def test_without_strace_nothing_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Rig(tmp_path, RULES, environ()).router() as router:
         monkeypatch.setenv("PATH", str(tmp_path))

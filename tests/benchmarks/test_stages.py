@@ -86,6 +86,7 @@ def test_totals_are_of_rounds_in_which_nobody_watched() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="timers of a thread's own clock are Linux's")
+@pytest.mark.long
 @pytest.mark.parametrize("what", profiling.WHATS)
 def test_a_router_can_be_watched(tmp_path: Path, what: str) -> None:
     rig = Rig(tmp_path, RULES, environ())

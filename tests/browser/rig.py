@@ -76,7 +76,8 @@ class Served:
     @property
     def token(self) -> str:
         """The token beside the store."""
-        return Path(f"{self.rig.store}.token").read_text().strip()
+        (file,) = self.rig.folder.glob("*.token")
+        return file.read_text().strip()
 
     def send(self, sender: Sender | None = None, **payload: Any) -> str:
         """One delivery, really signed; returns its id."""
@@ -125,12 +126,12 @@ def open_at(rig: Rig, port: int) -> Rig:
 
 
 @contextmanager
-def served(folder: Path, rules: str = RULES) -> Iterator[Served]:
-    """A router that asks for tokens, with a few deliveries in it."""
+def served(folder: Path, rules: str = RULES, **variables: str) -> Iterator[Served]:
+    """A router that asks for tokens, with a few deliveries in it; its environment has more."""
     secrets = "  ann: {env: ANN}\n  eve: {env: EVE}\n"
     entries = ENDPOINTS.replace("secrets:\n", f"secrets:\n{secrets}", 1)
     tokens = {"ANN": "ann-token-ann-token-ann", "EVE": "eve-token-eve-token-eve"}
-    rig = Rig(folder, entries + rules, {**environ(), **tokens})
+    rig = Rig(folder, entries + rules, {**environ(), **tokens, **variables})
     plain = f"  admin: 127.0.0.1:{rig.admin}\n"
     text = rig.path.read_text("utf-8").replace(plain, TOKENS.format(admin=rig.admin), 1)
     rig.path.write_text(text, "utf-8")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.browser.conftest import Open
 from tests.browser.rig import Served, Watched, hostile_groups, served
+from tests.postgres.server import Server
 
 HERE = Path(__file__).parent
 
@@ -27,8 +28,8 @@ def every_path(router: Served) -> list[str]:
     generation = router.api("/api/status")["generation"]
     return [
         "/", "/deliveries", "/jobs", f"/deliveries/{delivery}", f"/jobs/{job}", "/refused", "/dead",
-        f"/plan?state=dead&cause={cause}", "/rules", "/targets", "/replays", "/audit", "/reload",
-        "/reference",
+        f"/plan?state=dead&cause={cause}", "/rules", "/targets", "/nodes", "/replays", "/audit",
+        "/reload", "/reference",
         f"/generations/{generation}", f"/deliveries/{delivery}/try?text=payload.id+%3E+1",
         f"/deliveries/{delivery}/try?text=payload.id+%3D%3D%3D+1", "/deliveries?state=nonsense",
         "/nothing",
@@ -156,6 +157,28 @@ def test_no_page_is_wider_than_a_phone(router: Served, opened: Open, width: int)
         page.open(path)
         assert page.width_over() <= 0, path
         forget_faults(page, path)
+
+
+@pytest.mark.long
+def test_the_page_of_nodes_needs_no_script_and_no_wide_window(
+    opened: Open, tmp_path: Path, postgres_server: Server
+) -> None:
+    postgres_server.execute("CREATE DATABASE browser OWNER router")
+    address = postgres_server.address("browser")
+    with served(tmp_path / "shared", ROUTER_STORE=address) as router:
+        for width in (320, 768, 1100):
+            window = {"width": width, "height": 700}
+            page = opened(at=router.url, log_in=False, viewport=window, java_script_enabled=False)
+            page.log_in("eve-token-eve-token-eve")
+            page.page.click("nav >> text=Nodes")
+            assert page.page.locator(".s-ready").inner_text() == "ready"
+            assert "#1, version" in page.page.inner_text("tbody")
+            assert page.width_over() <= 0
+        page = opened(at=router.url, log_in=False)
+        page.log_in(router.token)
+        page.open("/nodes")
+        assert page.page.evaluate(CONTRAST) == []
+        assert page.page.evaluate(BROKEN) == []
 
 
 def test_the_api_is_shown_to_who_has_logged_in(router: Served, opened: Open) -> None:

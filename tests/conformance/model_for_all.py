@@ -7,7 +7,8 @@ import msgspec
 
 from router.errors import PublishedMeanwhile
 from router.model.job import Group, Job
-from router.store.values import Generation, Publication
+from router.store.common.publications import AGREE_MS
+from router.store.values import NO_LOCAL, Generation, Local, Publication
 from tests.conformance.model_lists import DUE, ModelLists
 
 
@@ -18,18 +19,31 @@ class ModelForAll(ModelLists):
         self._generations.setdefault(generation.id, generation)
 
     async def publish(
-        self, generation: str, *, by: str, at: int, after: int | None = None
+        self,
+        generation: str,
+        *,
+        by: str,
+        at: int,
+        after: int | None = None,
+        local: Local = NO_LOCAL,
     ) -> Publication:
         newest = self._published[-1].seq if self._published else 0
         if after not in (None, newest):
             raise PublishedMeanwhile(self._published[-1].by if self._published else "nobody")
         of_this = [one.generation for one in self._published if one.by == by]
         if after is not None or of_this[-1:] != [generation]:
-            self._published.append(Publication(newest + 1, generation, by, at))
+            self._published.append(Publication(newest + 1, generation, by, at, local))
         return self._published[-1]
 
-    def _holds(self, generation: str) -> bool:
-        return not self._published or self._published[-1].generation == generation
+    def _holds(self, generation: str, agree_ms: int = AGREE_MS) -> bool:
+        living = {one.card.generation for one in self._nodes.values() if not one.gone}
+        young = self._clock.now() - agree_ms
+        found = [
+            one.generation
+            for one in self._published
+            if one.generation in {generation, *living} or one.at > young
+        ]
+        return not found or found[-1] == generation
 
     async def hold(self, paused: frozenset[str], *, generation: str, now: int = 0) -> int:
         if not self._holds(generation):

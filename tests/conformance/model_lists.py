@@ -1,5 +1,6 @@
 """What the model holds, and how it is asked: lists, pages and counts over plain dicts."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -79,7 +80,14 @@ class ModelLists(ModelNodes):
         return node in self._holders()
 
     def _holders(self) -> set[str]:
-        return {node_of(j.lease or "") for j in self._jobs.values() if j.state == "running"}
+        return set(self._running())
+
+    def _running(self) -> dict[str, Counter[str]]:
+        found: dict[str, Counter[str]] = {}
+        for job in self._jobs.values():
+            if job.state == "running":
+                found.setdefault(node_of(job.lease or ""), Counter())[job.target] += 1
+        return found
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         running = [j for j in self._jobs.values() if j.state == "running"]

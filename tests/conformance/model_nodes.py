@@ -1,16 +1,20 @@
 """What the model knows of nodes: which live, which are gone, who has which claim and share."""
 
+from collections import Counter
+
 from msgspec.structs import replace
 
 from router.clock import Clock
 from router.model.share import NO_REPORT, Division, ShareReport, ShareRow, Shares
-from router.store.values import Beats, Heard, NodeCard, NodeSeen
+from router.store.common.publications import AGREE_MS
+from router.store.values import Beats, Heard, NodeCard, NodeLoad, NodeSeen
 
 
 class ModelNodes:
     """Several nodes on one ledger. The clock is the store's."""
 
     shared = True
+    fingerprint_key = bytes(32)
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -62,7 +66,7 @@ class ModelNodes:
     async def divide(
         self, node: str, division: Division, *, generation: str, ttl_ms: int
     ) -> Shares | None:
-        if not self._holds(generation) or not await self.claim("shares", node, ttl_ms):
+        if not self._holds(generation, 0) or not await self.claim("shares", node, ttl_ms):
             return None
         rows = []
         for one in self._nodes:
@@ -72,9 +76,9 @@ class ModelNodes:
         self._shares = {row.node: row for row in (*rows, *division(rows)) if row.shares.version}
         return self._shares[node].shares if node in self._shares else Shares()
 
-    def _holds(self, generation: str) -> bool:
-        """Whether this generation is in force."""
-        del generation
+    def _holds(self, generation: str, agree_ms: int = AGREE_MS) -> bool:
+        """Whether this generation is in force, of those whose nodes live or may follow yet."""
+        del generation, agree_ms
         return True
 
     def _holds_leases(self, node: str) -> bool:
@@ -84,6 +88,17 @@ class ModelNodes:
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         return tuple(self._nodes.values())
+
+    async def node_loads(self) -> dict[str, NodeLoad]:
+        runs = self._running()
+        return {
+            node: NodeLoad(self._shares.get(node, ShareRow(node)).shares.given, runs.get(node, {}))
+            for node in {*self._shares, *runs}
+        }
+
+    def _running(self) -> dict[str, Counter[str]]:
+        """How many jobs of each target run on each node."""
+        return {}
 
     def close_connection(self, node: str) -> None:
         """As if the process had died."""

@@ -1,6 +1,7 @@
 """Reading on from a place in the ledger: in the order of commits, whole, bounded."""
 
 import pytest
+from msgspec.structs import replace
 
 from router.errors import UsageError
 from router.store.common.commit_order import BODIES_MAX, EXAMINED_MAX
@@ -124,3 +125,16 @@ async def test_since(store: Store, make: Maker) -> None:
 async def test_what_nobody_gave_out_is_refused(store: Store, asked: FeedQuery) -> None:
     with pytest.raises(UsageError):
         await store.reads.following(asked)
+
+
+async def test_all_jobs_of_a_delivery_come_with_it_where_they_are_asked_for(
+    store: Store, make: Maker
+) -> None:
+    several = make.acceptance(jobs=tuple(make.job() for _ in range(3)))
+    await put(store, several)
+    bare = await store.reads.following(FeedQuery())
+    whole = await store.reads.following(FeedQuery(history=True))
+    assert [one.history for one in bare.deliveries] == [()]
+    (one,) = whole.deliveries
+    assert [job.id for job in one.history] == [job.id for job in several.jobs]
+    assert replace(one, history=()) == bare.deliveries[0]

@@ -1,6 +1,7 @@
 """What every store does with nodes; with several of them, those that can be shared."""
 
 import asyncio
+from typing import Any
 
 from router.store.protocol import Store
 from router.store.values import ALREADY, HELD, LOST, NodeSeen, Recovered
@@ -37,7 +38,13 @@ async def test_each_start_has_a_number_of_its_own(store: Store) -> None:
 async def test_a_node_says_that_it_lives_and_what_it_is_now(store: Store) -> None:
     node = await store.join(a_card())
     assert [one.number for one in await store.reads.nodes()][-1:] == [node]
-    changed = {"generation": "1" * 16, "ready_for": "2" * 16}
+    changed: dict[str, Any] = {
+        "generation": "1" * 16,
+        "ready_for": "2" * 16,
+        "started_at": START_MS,
+    }
+    changed |= {"skew_ms": -2_500, "unready": 'it\'s "stopping" \u2028'}
+    changed |= {"local": {"secrets.shop": ("ab12", "cd34"), "plugins/\u2028.py": ("ef",)}}
     card = a_card("two", admin="http://127.0.0.1:8001", **changed)
     first, second = await store.beat(node, a_card()), await store.beat(node, card)
     assert first is not None
@@ -62,6 +69,12 @@ async def test_a_free_claim_is_had_and_prolonged(store: Store) -> None:
 
 
 # Several nodes
+
+
+async def test_all_make_fingerprints_by_one_random_key(fleet: Fleet) -> None:
+    keys = {(await fleet.open()).fingerprint_key for _ in range(2)}
+    assert len(keys) == 1
+    assert len(keys.pop()) >= 32
 
 
 async def test_nodes_see_each_other(fleet: Fleet) -> None:

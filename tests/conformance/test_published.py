@@ -8,10 +8,11 @@ import pytest
 
 from router.errors import PublishedMeanwhile
 from router.model.job import Group
-from router.store.common.publications import KEPT
+from router.store.common.publications import AGREE_MS, KEPT
 from router.store.protocol import Store
 from router.store.values import Publication
-from tests.clocks import START_MS
+from tests.clocks import START_MS, ManualClock
+from tests.conformance.fleet import Fleet, a_card
 from tests.conformance.rig import Rig
 from tests.store_values import Maker
 
@@ -31,6 +32,16 @@ async def test_what_was_published_last_is_in_force(store: Store) -> None:
         2, "g2", "n2", START_MS + 7
     )
     assert await published(store, "g1", "n3") == 3, "that another had them earlier is no matter"
+
+
+async def test_a_shared_store_keeps_what_the_rules_need_of_the_publisher_s_machine(
+    fleet: Fleet,
+) -> None:
+    store, local = await fleet.open(), {"secrets.shop": ("ab12", "cd34")}
+    first = await store.publish("g1", by="n1", at=START_MS, local=local)
+    assert first == Publication(1, "g1", "n1", START_MS, local)
+    assert await (await fleet.open()).reads.published() == first
+    assert (await store.publish("g2", by="n1", at=START_MS)).local == {}
 
 
 async def test_a_node_that_restarts_with_what_it_had_publishes_nothing(store: Store) -> None:
@@ -103,3 +114,22 @@ async def test_of_two_nodes_only_the_one_whose_rules_are_in_force_regroups(rig: 
     assert await regroup(2, "new") == 0
     assert await regroup(3, "old") == 3
     assert (await rig.store.reads.counts())["deploy"] == {"available": 3}
+
+
+async def test_rules_whose_last_node_is_gone_are_in_force_until_all_could_have_followed(
+    fleet: Fleet, clock: ManualClock, make: Maker
+) -> None:
+    """Nobody undoes what a node does that has just published them and has not said so yet."""
+    a, b = await fleet.open(), await fleet.open()
+    await a.join(a_card(generation="old"))
+    two = await b.join(a_card(generation="old"))
+    await a.accept(make.acceptance())
+    await published(a, "old", "n1")
+    await published(b, "new", "n2")
+    assert await b.hold(PAUSED, generation="new") == 1
+    assert await a.hold(frozenset(), generation="old") == 0
+    assert await b.beat(two, a_card(generation="new")) is not None
+    await clock.advance(AGREE_MS / 1000)
+    assert await a.hold(frozenset(), generation="old") == 0
+    assert await a.declare_gone(two, 1)
+    assert await a.hold(frozenset(), generation="old") == 1

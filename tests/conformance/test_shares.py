@@ -7,6 +7,8 @@ from msgspec.structs import replace
 
 from router.model.share import NO_REPORT, ShareReport, ShareRow, Shares, TargetShare, TargetUse
 from router.store.protocol import Store
+from router.store.values import NodeLoad
+from tests.clocks import START_MS
 from tests.conformance.fleet import Fleet, a_card
 from tests.store_values import FAR, Maker, lease_one
 
@@ -54,6 +56,7 @@ async def test_whoever_has_a_store_alone_has_no_share(store: Store) -> None:
     shares = await store.divide(node, Dividing(a=TWO), generation=GENERATION, ttl_ms=TTL_MS)
     assert (shares is None) == (not store.shared)
     assert (await told(store, node) is None) == (not store.shared)
+    assert bool(await store.reads.node_loads()) == store.reads.shared == store.shared
 
 
 async def test_a_node_is_told_what_it_was_given_until_it_goes_by_it(fleet: Fleet) -> None:
@@ -83,6 +86,26 @@ async def test_a_division_knows_what_is_held_and_what_the_nodes_said_last(fleet:
         ShareRow(one, first, {"erp": ONE}),
         ShareRow(two, first, {"erp": ONE}, report),
     ]
+
+
+async def test_what_nodes_may_use_and_what_they_run_is_told_by_node(
+    fleet: Fleet, make: Maker
+) -> None:
+    a, b = await fleet.open(), await fleet.open()
+    one, two = await a.join(a_card()), await b.join(a_card())
+    assert await a.reads.node_loads() == {}
+    for _ in range(3):
+        await a.accept(make.acceptance())
+    jobs = [await lease_one(s, lease=f"{n}/1") for s, n in ((a, one), (b, two), (a, "77"))]
+    target = jobs[0].target
+    await divided(a, one, Dividing(a=TWO))
+    given = Dividing(a=TWO).given
+    loads = await b.reads.node_loads()
+    assert loads == {
+        one: NodeLoad(given, {target: 1}),
+        two: NodeLoad(given, {target: 1}),
+        "77": NodeLoad({}, {target: 1}),
+    }
 
 
 async def test_what_does_not_change_is_not_told_again(fleet: Fleet) -> None:
@@ -130,6 +153,33 @@ async def test_only_by_the_rules_in_force(fleet: Fleet) -> None:
     assert await a.divide(one, division, generation=OTHER, ttl_ms=TTL_MS) is None
     assert division.calls == 0
     assert await divided(b, two, division) == Shares(1, division.given)
+
+
+async def test_when_nobody_lives_who_has_the_rules_in_force_it_goes_by_those_before(
+    fleet: Fleet,
+) -> None:
+    a, b = await fleet.open(), await fleet.open()
+    one, two = await a.join(a_card(generation=OTHER)), await b.join(a_card())
+    await a.publish(OTHER, by="a", at=START_MS)
+    await b.publish(GENERATION, by="b", at=START_MS)
+    division = Dividing(a=TWO)
+    assert await a.divide(one, division, generation=OTHER, ttl_ms=TTL_MS) is None
+    assert await b.declare_gone(two, 0)
+    assert await a.divide(one, division, generation=OTHER, ttl_ms=TTL_MS) is not None
+
+
+async def test_until_a_node_has_what_is_published_it_goes_by_the_rules_before(
+    fleet: Fleet,
+) -> None:
+    a, b = await fleet.open(), await fleet.open()
+    one, two = await a.join(a_card()), await b.join(a_card())
+    await a.publish(GENERATION, by="a", at=START_MS)
+    await a.publish(OTHER, by="an operator", at=START_MS)
+    first = await a.divide(one, Dividing(a=TWO), generation=GENERATION, ttl_ms=0)
+    assert first is not None
+    assert await b.beat(two, a_card(generation=OTHER)) is not None
+    assert await a.divide(one, Dividing(a=ONE), generation=GENERATION, ttl_ms=TTL_MS) is None
+    assert await b.divide(two, Dividing(a=ONE), generation=OTHER, ttl_ms=TTL_MS) is not None
 
 
 async def test_who_is_gone_counts_until_its_jobs_are_reclaimed(fleet: Fleet, make: Maker) -> None:

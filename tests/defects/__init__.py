@@ -4,14 +4,17 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
-`reading_others.py`, `other_rules.py` and `shared_limits.py` list them.
+`reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
+`asking_others.py` and `operating.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
 from tests.defects.addresses import ADDRESSES
+from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
+from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.published import PUBLISHED
@@ -21,6 +24,7 @@ from tests.defects.rollout import ROLLOUT
 from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
+from tests.defects.shared_store import SHARED_STORE
 from tests.defects.short_way import SHORT_WAY
 from tests.defects.within import WITHIN
 
@@ -41,4 +45,7 @@ ALL = (
     *OTHER_RULES,
     *SHARED_LIMITS,
     *ROLLOUT,
+    *SHARED_STORE,
+    *ASKING_OTHERS,
+    *OPERATING,
 )

@@ -11,7 +11,11 @@ ACCEPTING_AT_ONCE = (
     defect(
         129,
         "what is repeated because nobody knows its outcome is a copy of itself",
-        Edit(_AT_ONCE, "if owner == id_ or id_ in there:", "if id_ in there:"),
+        Edit(
+            _AT_ONCE,
+            'f"dlv_{id_}" for _, id_, _ in found}',
+            'f"dlv_{id_}" for key, id_, _ in found if key is None}',
+        ),
         f"{_UNKNOWN}::test_a_lost_connection_costs_nothing",
         f"{_UNKNOWN}::test_a_statement_that_goes_on_without_us_is_waited_for",
     ),

@@ -19,7 +19,7 @@ OTHER_RULES = (
         140,
         "jobs of a node that is gone are reclaimed before their rules are known",
         Edit(
-            "router/dispatch/dispatcher.py",
+            "router/dispatch/sweeper.py",
             "        if lost and self._live.others is not None:",
             "        if False and lost and self._live.others is not None:",
         ),

@@ -28,7 +28,7 @@ RUNS_AT_ONCE = (
     defect(
         127,
         "jobs of a run are changed though somebody leases them",
-        Edit(_RUNS, " FOR UPDATE OF q\n", "\n"),
+        Edit(_RUNS, "ORDER BY job FOR UPDATE\n", "ORDER BY job\n"),
         f"{_AT_ONCE}_a_job_is_not_leased_while_a_newer_run_supersedes_its_own",
         f"{_AT_ONCE}_a_run_is_not_superseded_while_its_job_is_leased",
     ),

@@ -12,6 +12,7 @@ from tests.docs.pages import reading, steps
 PAGE = (ROOT / "docs" / "testing.md").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     with reading(tmp_path) as reader:
         for kind, text in steps("testing.md"):

@@ -24,7 +24,7 @@ from router.clock import Clock, SteadyClock
 from router.dispatch import Dispatcher, DispatchRules, DispatchSettings
 from router.dispatch.protocol import Action
 from router.log import get
-from router.model.job import ActionKind, Job, NewJob, Settlement
+from router.model.job import ActionKind, Attempt, Job, NewJob, Outcome, Settlement
 from router.model.settings import TargetLimits
 from router.serving.clock_sync import ClockSync
 from router.store.protocol import Store
@@ -110,7 +110,7 @@ class ClockLedger(CheckedLedger):
     def __init__(self, world: "ClockWorld") -> None:
         super().__init__(world)
         self._of = world
-        self.ahead = lambda: world.clock.offset
+        self.ended_at = world.ended_at
         self.kept, self.last_seen = 0, 0
         self.due_at: dict[str, int] = {}  # the ledger time at which a lease was asked for
 
@@ -147,11 +147,21 @@ class ClockWorld(World):
         self.store_fails, self.crashes = 0.0, 0
         self.machine = WrongClock(pattern)
         self.seen = Seen()
+        self.ends: dict[tuple[str, int], int] = {}  # of attempts, in ledger time
         self.ledger = ClockLedger(self)
 
     def due_by(self, job: Job) -> int:
         """What was due when it was leased stays so: the clock may be slewed back meanwhile."""
         return max(self.clock.ledger(), self.ledger.due_at.get(job.lease or "", 0))
+
+    def an_outcome(self, job: Job) -> Outcome:
+        self.ends[job.id, job.attempt] = self.clock.ledger()
+        return super().an_outcome(job)
+
+    def ended_at(self, attempt: Attempt) -> int:
+        """In ledger time: the clock may have been set between an end and its settlement."""
+        seen = self.ends.get((attempt.job, attempt.number))
+        return attempt.ended_at - self.clock.offset if seen is None else seen
 
     def begins(self, job: Job) -> None:
         super().begins(job)

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.acceptance.process import ROOT, Rig, RouterDied, RouterProcess, TookTooLong
+from tests.acceptance.process import PATIENCE_S, ROOT, Rig, RouterDied, RouterProcess, TookTooLong
 from tests.faults.life import Life, a_life, wait_for
 from tests.faults.telling import reported, say, verdict
 
@@ -129,9 +129,11 @@ def one(life: Life, tally: Tally) -> int:
 
 
 def starve(life: Life, router: RouterProcess, tally: Tally) -> None:
-    """A while without room."""
-    until = time.monotonic() + FULL_S
-    while time.monotonic() < until and not life.problems:
+    """A while without room, and until more was refused than went well before."""
+    began = time.monotonic()
+    while not life.problems and (since := time.monotonic() - began) < PATIENCE_S:
+        if since > FULL_S and tally.answers[503] >= tally.answers[200]:
+            break
         one(life, tally)
     if not router.running:
         life.problems.append(f"{tally.part}: the router ended:\n{router.output()}")

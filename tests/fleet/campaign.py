@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from router.store.common.states import OUTCOMES, STATES
-from tests.acceptance.process import RouterDied, TookTooLong
+from tests.acceptance.process import ROOT, RouterDied, TookTooLong
 from tests.faults.telling import reported
 from tests.fleet import judge
 from tests.fleet.faults import Faults, Kind, planned
@@ -82,18 +82,32 @@ def answer(call: Call) -> int:
     return 503 if flaky else 200
 
 
-def run(folder: Path, binaries: Path, counts: Mapping[Kind, int], seed: int, nodes: int) -> Tally:
-    """So many faults of each kind, befalling so many routers."""
-    return asyncio.run(_run(folder, binaries, counts, seed, nodes))
+def run(
+    folder: Path,
+    binaries: Path,
+    counts: Mapping[Kind, int],
+    seed: int,
+    nodes: int,
+    programs: Sequence[Path] = (ROOT,),
+) -> Tally:
+    """So many faults of each kind, befalling so many routers, which run these programs in turn."""
+    return asyncio.run(_run(folder, binaries, counts, seed, nodes, programs))
 
 
 async def _run(
-    folder: Path, binaries: Path, counts: Mapping[Kind, int], seed: int, nodes: int
+    folder: Path,
+    binaries: Path,
+    counts: Mapping[Kind, int],
+    seed: int,
+    nodes: int,
+    programs: Sequence[Path],
 ) -> Tally:
     tally = Tally()
     target = Target(drawn(seed, "target"), answer)
     steps = planned(counts, nodes, drawn(seed, "plan"))
-    async with a_fleet(folder, binaries, nodes, RULES, target) as fleet:
+    promoted = counts.get("promotion", 0) > 0
+    site = a_fleet(folder, binaries, nodes, RULES, target, has_standby=promoted, programs=programs)
+    async with site as fleet:
         senders = Senders([one.router.url for one in fleet.nodes], drawn(seed, "senders"), PAUSE_S)
         faults = Faults(fleet, drawn(seed, "faults"))
         sending = asyncio.create_task(senders.send(SENDERS))

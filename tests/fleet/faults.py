@@ -10,15 +10,20 @@ from typing import Literal, NamedTuple
 
 from tests.fleet.site import Fleet, Node, until
 
-Kind = Literal["stop", "kill", "freeze", "cut", "hole", "long_hole"]
+Kind = Literal["stop", "promotion", "kill", "freeze", "cut", "hole", "long_hole"]
 """
 stop        PostgreSQL is stopped as a crash leaves it, and started again
+promotion   it is stopped so while its standby is a bit behind, and that one promoted; then it is
+            made the standby
 kill        SIGKILL of a router, which is started again
 freeze      SIGSTOP of a router until the others have declared it gone, then SIGCONT
 cut         its connections to the database are closed, and new ones, for up to a second
 hole        what it sends to the database, and hears, is held up for up to three seconds
 long_hole   the same until the others have declared it gone; then all of it arrives
 """
+OF_THE_DATABASE: tuple[Kind, ...] = ("stop", "promotion")
+LONG: tuple[Kind, ...] = ("freeze", "long_hole")
+"""They last until others have noticed."""
 SPARED = 1
 """Routers that nothing befalls while others are frozen or cut off: somebody must notice."""
 
@@ -43,8 +48,11 @@ class Faults:
 
     async def do(self, step: Sequence[Kind]) -> None:
         """All of a step at once, each to a router of its own; all is well again then."""
-        if "stop" in step:
-            await self._stop()
+        if step[0] in OF_THE_DATABASE:
+            await (self._stop() if step[0] == "stop" else self._promote())
+            self.done.append(Done(step[0]))
+            for node in self.fleet.nodes:
+                await node.ready()
             return
         nodes = self.rng.sample(self.fleet.nodes, len(step))
         await asyncio.gather(*[self._befall(n, kind) for n, kind in zip(nodes, step, strict=True)])
@@ -53,9 +61,12 @@ class Faults:
         await asyncio.to_thread(self.fleet.server.stop, "immediate")
         await asyncio.sleep(self.rng.uniform(0, 1))
         await asyncio.to_thread(self.fleet.server.start)
-        for node in self.fleet.nodes:
-            await node.ready()
-        self.done.append(Done("stop"))
+
+    async def _promote(self) -> None:
+        assert self.fleet.pair is not None
+        await self.fleet.fail_over(self.rng.uniform(0, 1))
+        await asyncio.sleep(self.rng.uniform(0, 1))
+        await self.fleet.pair.restore()
 
     async def _befall(self, node: Node, kind: Kind) -> None:
         numbers = await self.fleet.living(node)
@@ -101,18 +112,18 @@ class Faults:
 
 def planned(counts: Mapping[Kind, int], nodes: int, rng: random.Random) -> list[list[Kind]]:
     """
-    So many of each kind in steps: a stop alone; what befalls routers one at a time or several at
-    once, those that last long together, for then others can notice all of them at once.
+    So many of each kind in steps: those of the database alone; what befalls routers one at a time
+    or several at once, those that last long together, for then others can notice all of them.
     """
     most = nodes - SPARED
     short: list[Kind] = []
     long: list[Kind] = []
     for kind, count in counts.items():
-        if kind != "stop":
-            (long if kind in ("freeze", "long_hole") else short).extend([kind] * count)
+        if kind not in OF_THE_DATABASE:
+            (long if kind in LONG else short).extend([kind] * count)
     rng.shuffle(short)
     rng.shuffle(long)
-    steps: list[list[Kind]] = [["stop"] for _ in range(counts.get("stop", 0))]
+    steps = [[kind] for kind in OF_THE_DATABASE for _ in range(counts.get(kind, 0))]
     while long:
         several = [long.pop() for _ in range(min(most, len(long)))]
         beside = [short.pop()] if short and len(several) < most else []

@@ -32,6 +32,10 @@ class Link:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def lead_to(self, server: int) -> None:
+        """New connections go to this port of 127.0.0.1; those that are there stay as they are."""
+        self._server = server
+
     def cut(self) -> None:
         """Every connection is closed, and each new one at once."""
         self._whole = False

@@ -1,8 +1,9 @@
 """A fleet of real routers: one database, a link to it for each, one target, one rules file."""
 
 import asyncio
+import itertools
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,17 @@ from typing import Any
 from router.clock import SystemClock
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.database import Database
-from tests.acceptance.process import RouterProcess, free_ports
+from tests.acceptance.process import ROOT, RouterProcess, free_ports
 from tests.acceptance.senders import ENDPOINTS, environ
 from tests.fleet.network import Link
+from tests.fleet.standby import Pair, private_pair
 from tests.fleet.target import Target
 from tests.postgres.server import Server
 from tests.postgres.sharing import private_server
 from tests.unit.store.postgres.looking import rows
 
 SAFE = {"fsync": "on", "synchronous_commit": "on"}
+SERVER = "server: {admin: {advertise: {env: ADVERTISE}}}\n"
 LOOK_S = 0.2
 PATIENCE_S = 90.0
 """Far more than anything takes that must happen."""
@@ -31,7 +34,10 @@ class NeverHappened(Exception):
 
 @dataclass
 class Node:
-    """A place for a router: its own folder, ports and link; one process after the other."""
+    """
+    A place for a router: its own folder, ports and link; one process after the other. `code` is
+    where its `router/` lies.
+    """
 
     name: str
     folder: Path
@@ -39,6 +45,7 @@ class Node:
     environ: Mapping[str, str]
     listen: int
     admin: int
+    code: Path
 
     def __post_init__(self) -> None:
         self.router = self.fresh()
@@ -47,7 +54,7 @@ class Node:
         """A process that has not been started."""
         places = (f"--listen=127.0.0.1:{self.listen}", f"--admin=127.0.0.1:{self.admin}")
         rules = self.folder / "rules.yaml"
-        return RouterProcess(rules, self.listen, self.admin, self.environ, places)
+        return RouterProcess(rules, self.listen, self.admin, self.environ, places, code=self.code)
 
     async def start(self) -> None:
         """A new process; it is ready then. Raises RouterDied, TookTooLong."""
@@ -61,11 +68,20 @@ class Node:
 
 @dataclass
 class Fleet:
-    """All of it, running."""
+    """All of it, running. `pair` is the database with its standby, if it has one."""
 
     server: Server
     nodes: list[Node]
     target: Target
+    pair: Pair | None = None
+
+    async def fail_over(self, held_s: float) -> None:
+        """The database's standby takes its place, and the routers' links lead to it."""
+        assert self.pair is not None
+        await self.pair.fail_over(held_s)
+        self.server = self.pair.primary
+        for node in self.nodes:
+            node.link.lead_to(self.server.port)
 
     async def ask(self, sql: str) -> Any:
         """Rows of the ledger, by a connection that no fault touches."""
@@ -78,9 +94,18 @@ class Fleet:
     async def living(self, node: Node) -> set[int]:
         """The numbers under which a router is in the ledger and not declared gone."""
         found = await self.ask(
-            f"SELECT n FROM nodes WHERE NOT gone AND admin LIKE '%:{node.admin}'"  # noqa: S608 - a port
+            f"SELECT n FROM nodes WHERE NOT gone AND card ->> 'admin' LIKE '%:{node.admin}'"  # noqa: S608 - a port
         )
         return {number for (number,) in found}
+
+    async def holder(self, rule: str) -> Node:
+        """The router that runs the only job of this rule that has begun."""
+        found = await self.ask(
+            "SELECT q.rule, n.card ->> 'admin' FROM queue q "
+            "JOIN nodes n ON n.n::text = split_part(q.lease, '/', 1)"
+        )
+        [admin] = [admin for one, admin in found if one == rule]
+        return next(node for node in self.nodes if admin.endswith(f":{node.admin}"))
 
     async def gone(self, numbers: Iterable[int]) -> bool:
         """Whether all of these nodes have been declared gone."""
@@ -104,33 +129,48 @@ async def until(true: Callable[[], Any], what: str, *, seconds: float = PATIENCE
 
 @asynccontextmanager
 async def a_fleet(
-    folder: Path, binaries: Path, count: int, rules: str, target: Target
+    folder: Path,
+    binaries: Path,
+    count: int,
+    rules: str,
+    target: Target,
+    *,
+    has_standby: bool = False,
+    programs: Sequence[Path] = (ROOT,),
 ) -> AsyncIterator[Fleet]:
     """
     So many routers, all ready; `rules` is what stands below the endpoints, SINK the target's
-    address. In the end nothing runs.
+    address. `has_standby`: the database has one, for which its commits wait. `programs` are
+    folders that have a `router/`: they take turns. In the end nothing runs.
     """
     async with AsyncExitStack() as stack:
-        server = stack.enter_context(private_server(binaries, SAFE))
+        pair = (
+            await stack.enter_async_context(private_pair(binaries, SAFE)) if has_standby else None
+        )
+        server = pair.primary if pair else stack.enter_context(private_server(binaries, SAFE))
         await stack.enter_async_context(target.listening())
-        text = ENDPOINTS + rules.replace("SINK", f"http://127.0.0.1:{target.port}")
+        text = SERVER + ENDPOINTS + rules.replace("SINK", f"http://127.0.0.1:{target.port}")
         nodes = [
-            await _node(stack, folder / f"node-{number}", server, text) for number in range(count)
+            await _node(stack, folder / f"node-{number}", server, text, code)
+            for number, code in zip(range(count), itertools.cycle(programs), strict=False)
         ]
         for node in nodes:
             stack.callback(_end, node)
         await nodes[0].start()  # it makes the tables
         await asyncio.gather(*[node.start() for node in nodes[1:]])
-        yield Fleet(server, nodes, target)
+        yield Fleet(server, nodes, target, pair)
 
 
-async def _node(stack: AsyncExitStack, folder: Path, server: Server, rules: str) -> Node:
+async def _node(
+    stack: AsyncExitStack, folder: Path, server: Server, rules: str, code: Path
+) -> Node:
     folder.mkdir(parents=True)
     (folder / "rules.yaml").write_text(f"version: 1\n{rules}", "utf-8")
     link = await stack.enter_async_context(Link(server.port).relaying())
     address = server.address(tcp=True).replace(f":{server.port}/", f":{link.port}/")
-    known = {**environ(), "ROUTER_STORE": address}
-    return Node(folder.name, folder, link, known, *free_ports(2))
+    listen, admin = free_ports(2)
+    here = {"ROUTER_STORE": address, "ADVERTISE": f"127.0.0.1:{admin}"}
+    return Node(folder.name, folder, link, {**environ(), **here}, listen, admin, code)
 
 
 def _end(node: Node) -> None:

@@ -14,7 +14,6 @@ from tests.fleet.campaign import CALLING, RULES, all_ended, answer, read
 from tests.fleet.senders import Senders
 from tests.fleet.site import Fleet, Node, a_fleet, drawn, until
 from tests.fleet.target import Target
-from tests.postgres.binaries import MISSING, installed
 
 pytestmark = pytest.mark.long
 
@@ -30,13 +29,10 @@ WITH_HELD = RULES + (
 
 
 @pytest.fixture
-async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
+async def fleet(tmp_path: Path, postgres_binaries: Path) -> AsyncIterator[Fleet]:
     """Two routers."""
-    binaries = next(installed(), None)
-    if binaries is None:
-        pytest.skip(MISSING)
     target = Target(drawn(1, "target"), answer)
-    async with a_fleet(tmp_path, binaries, 2, WITH_HELD, target) as fleet:
+    async with a_fleet(tmp_path, postgres_binaries, 2, WITH_HELD, target) as fleet:
         yield fleet
 
 
@@ -129,11 +125,8 @@ async def test_a_router_that_is_cut_off_starts_no_work_before_another_takes_over
     fleet: Fleet,
 ) -> None:
     async with under_load(fleet) as senders:
-        [(holder,)] = await fleet.ask(
-            "SELECT n.admin FROM queue q JOIN nodes n ON n.n::text = split_part(q.lease, '/', 1) "
-            "WHERE q.rule = 'held'"
-        )
-        off, other = sorted(fleet.nodes, key=lambda node: not holder.endswith(f":{node.admin}"))
+        off = await fleet.holder("held")
+        [other] = [node for node in fleet.nodes if node is not off]
         numbers = await fleet.living(off)
         off.link.hold_up()
         await until(lambda: fleet.gone(numbers), "the router declared gone")

@@ -66,6 +66,11 @@ class Server:
         """Returns when it is gone; `immediate` is what a crash leaves."""
         self._run("pg_ctl", "stop", "-w", "-s", "-D", self.data, "-m", how)
 
+    def promote(self) -> None:
+        """Of a standby: returns when it takes what is to be written."""
+        if self._run("pg_ctl", "promote", "-w", "-s", "-D", self.data).returncode:
+            raise RuntimeError(f"PostgreSQL was not promoted:\n{self._said()}")
+
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         """The postmaster alone; its processes end when they notice."""
         if self.pid is not None:
@@ -131,6 +136,20 @@ def set_up(place: Server, settings: Mapping[str, str] = HURRIED) -> Server:
     return server
 
 
+def copy_of(primary: Server, place: Server, port: int, settings: Mapping[str, str]) -> Server:
+    """
+    A standby of it that runs in this place and follows it by this port of 127.0.0.1; whatever was
+    there before is gone.
+    """
+    shutil.rmtree(place.data, ignore_errors=True)
+    words = ("-D", place.data, "-d", primary.address("postgres", user="postgres"))
+    if place._run("pg_basebackup", *_COPY, *words).returncode:
+        raise RuntimeError(f"pg_basebackup failed:\n{place._said()}")
+    source = f"host=127.0.0.1 port={port} user=postgres"
+    return _on_a_free_port(place, {**SMALL, **settings, "primary_conninfo": source})
+
+
+_COPY = ("--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync")
 _INITDB = (
     *("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"),
     *("--no-sync", "--no-instructions"),

@@ -35,10 +35,17 @@ def shared_server(run: Path, binaries: Path) -> Iterator[Server]:
 @contextmanager
 def private_server(binaries: Path, settings: Mapping[str, str] = HURRIED) -> Iterator[Server]:
     """One of the caller's own, to be stopped and started again as it likes."""
+    with private_place(binaries) as place:
+        yield set_up(place, settings)
+
+
+@contextmanager
+def private_place(binaries: Path) -> Iterator[Server]:
+    """A place for one, which is ended with what runs there."""
     place = new_place(binaries)
     with _kept(place):
         try:
-            yield set_up(place, settings)
+            yield place
         finally:
             place.end()
 

@@ -46,7 +46,7 @@ class Ledger(Singly):
         self.ends: dict[str, list[JobState]] = {}
         self.lost = 0
         self.facts: dict[str, Any] = {}
-        self.ahead: Callable[[], int] = lambda: 0  # of ledger time: the clock's offset
+        self.ended_at: Callable[[Attempt], int] = lambda attempt: attempt.ended_at  # ledger time
         self.wrong: list[str] = []
         self._queues: dict[str, list[tuple[int, int, str]]] = {}
         self._order = 0
@@ -146,7 +146,7 @@ class Ledger(Singly):
         return None
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
-        now = settlement.attempt.ended_at - self.ahead()
+        now = self.ended_at(settlement.attempt)
         await self.pause()
         job = self.records[settlement.job]
         held = job.state == "running" and job.lease == settlement.lease

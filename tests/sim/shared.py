@@ -27,6 +27,7 @@ from router.model.job import ENDED, Job
 from router.model.observed import Observed
 from router.rules.live import LiveRef
 from router.serving.failure_detector import GONE_S
+from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Membership, join
 from router.serving.store_time import StoreTime
 from router.store.values import NodeCard, untold
@@ -129,6 +130,7 @@ class Router:
             dispatch=dispatcher,
             joined=joined,
             card=lambda: CARD,
+            agreement=NodeAgreement(None, log=log.get("sim")),
             time=StoreTime(SteadyClock(world.clock, lambda: round(world.clock.monotonic() * 1e9))),
             clock=world.clock,
             log=log.get("sim"),

@@ -1,24 +1,14 @@
-"""
-Dispatch under a virtual clock and a seeded scheduler, with crashes and a failing store.
+"""Dispatch under a virtual clock and a seeded scheduler, with crashes and a failing store."""
 
-`SIM_SEEDS=5000` runs more seeds, `SIM_SEED=17` replays one.
-"""
-
-import os
 import random
 from collections import Counter
-
-import pytest
 
 from router.model.settings import OWN
 from tests.sim.ledger import Ledger
 from tests.sim.loop import simulate
+from tests.sim.seeds import BATCHES, named
 from tests.sim.world import POISON, POLICY, World, live_through
 
-_ONE = os.environ.get("SIM_SEED")
-_MANY = int(os.environ.get("SIM_SEEDS", "100"))
-_BATCH = 25
-_BATCHES = [[int(_ONE)]] if _ONE else [list(range(i, i + _BATCH)) for i in range(0, _MANY, _BATCH)]
 LONGEST = len(POLICY.schedule_ms) + 2 + 1  # a temporary failure adds the two delays of `short`
 
 
@@ -59,14 +49,11 @@ def _each_death_is_reported_once(ledger: Ledger) -> None:
     assert {j.endpoint for j in ledger.records.values() if j.event == "job.dead"} <= {OWN}
 
 
-@pytest.mark.parametrize("seeds", _BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@BATCHES
 def test_i17_i19_i22_i26_every_job_ends_once_whatever_happens(seeds: list[int]) -> None:
     for seed in seeds:
-        try:
+        with named(seed):
             checked(seed)
-        except BaseException:
-            print(f"replay with SIM_SEED={seed}")  # noqa: T201 - the one thing a reader needs
-            raise
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
@@ -79,4 +66,4 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 def test_processes_die_with_jobs_in_hand() -> None:
     """Else nothing would show that those are told from the ones that had begun."""
-    assert sum(checked(seed).ledger.waited for seed in range(20)) > 0
+    assert any(checked(seed).ledger.waited for seed in range(20))

@@ -3,11 +3,10 @@ The whole way of a delivery under a virtual clock and a seeded scheduler.
 
 Senders send again until they hear 200, copies race, commits fail before or after they happened,
 processes die. Every acknowledged delivery is in the ledger, once, and each of its jobs ran to
-one end. `SIM_SEEDS` and `SIM_SEED` as in test_dispatch.
+one end.
 """
 
 import asyncio
-import os
 import random
 from collections import Counter
 from typing import Any
@@ -34,6 +33,7 @@ from router.store.values import Selector
 from tests.builders import a_log, a_rule, a_ruleset
 from tests.conformance.model_store import ModelStore
 from tests.sim.loop import SimClock, in_order, simulate
+from tests.sim.seeds import chosen
 from tests.singly import Singly
 
 KEY = b"a-secret-of-some-length"
@@ -45,9 +45,6 @@ RULES = a_ruleset(
     a_rule("large", "payload.number > 3"),
     a_rule("ordered", actions=(THEN, a_log(id_="first")), concurrency=ONE_BY_ONE),
 )
-_ONE = os.environ.get("SIM_SEED")
-_MANY = int(os.environ.get("SIM_SEEDS", "100"))
-SEEDS = [int(_ONE)] if _ONE else list(range(_MANY))
 
 
 class Disk:
@@ -222,7 +219,7 @@ def _wanted(number: int) -> list[tuple[str, str]]:
     return sorted([*always, ("large", "log")]) if number > 3 else always
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", chosen())
 def test_what_is_acknowledged_is_kept_once_and_done_once(seed: int) -> None:
     checked(seed)
 

@@ -1,11 +1,10 @@
 """
 I17 to I30 held against the whole router, a short run on every change.
 
-`python -m tests.sim --seeds 2000` is the long one; `SIM_SEEDS=500` runs more of this one,
-`SIM_SEED=17` replays a seed. Each promise is a check of `promises`, found by its number.
+`python -m tests.sim --seeds 2000` is the long one. Each promise is a check of `promises`, found by
+its number.
 """
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -14,28 +13,21 @@ import pytest
 
 from tests.acceptance.process import ROOT
 from tests.sim.promises import CHECKS, broken
+from tests.sim.seeds import BATCHES, named
 from tests.sim.steps import STEPS
 from tests.sim.whole import Whole, lived
 
 NUMBERS = range(17, 31)
-_ONE = os.environ.get("SIM_SEED")
-_MANY = int(os.environ.get("SIM_SEEDS", "100"))
-_BATCH = 25
-_BATCHES = [[int(_ONE)]] if _ONE else [list(range(i, i + _BATCH)) for i in range(0, _MANY, _BATCH)]
 MEASURED = 24
 """Seeds that together must put every promise to the test."""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seeds", _BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@BATCHES
 def test_every_promise_holds(seeds: list[int]) -> None:
     for seed in seeds:
-        try:
-            found = broken(lived(seed))
-        except BaseException:
-            print(f"replay with SIM_SEED={seed}")  # noqa: T201 - the one thing a reader needs
-            raise
-        assert found == [], f"replay with SIM_SEED={seed}: {found[:5]}"
+        with named(seed):
+            assert broken(lived(seed))[:5] == []
 
 
 @cache

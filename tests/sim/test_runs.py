@@ -1,11 +1,8 @@
 """
 Chains and concurrency groups under a virtual clock and a seeded scheduler, with crashes, lost
 leases, a failing store and limits that change. The numbers are those of the list of invariants.
-
-`SIM_SEEDS=2000` runs more seeds, `SIM_SEED=17` replays one.
 """
 
-import os
 import random
 from typing import Any
 
@@ -19,14 +16,11 @@ from router.model.job import ENDED, Group, Job, Outcome, Predecessor, Skip, Turn
 from tests.conformance.model_runs import ModelRun
 from tests.sim.loop import simulate
 from tests.sim.makers import a_new_job
+from tests.sim.seeds import BATCHES, named
 from tests.sim.world import TARGETS, View, World, live_through
 
 pytestmark = pytest.mark.long
 
-_ONE = os.environ.get("SIM_SEED")
-_MANY = int(os.environ.get("SIM_SEEDS", "100"))
-_BATCH = 25
-_BATCHES = [[int(_ONE)]] if _ONE else [list(range(i, i + _BATCH)) for i in range(0, _MANY, _BATCH)]
 
 Shape = tuple[tuple[str, tuple[Predecessor, ...]], ...]
 A, B = Predecessor("a"), Predecessor("b")
@@ -187,14 +181,11 @@ def _ends_rightly(world: RunsWorld, job: Job) -> None:
         assert job.id not in world.begun
 
 
-@pytest.mark.parametrize("seeds", _BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@BATCHES
 def test_i17_i20_i23_i26_runs_keep_their_order_and_their_turns(seeds: list[int]) -> None:
     for seed in seeds:
-        try:
+        with named(seed):
             checked(seed)
-        except BaseException:
-            print(f"replay with SIM_SEED={seed}")  # noqa: T201 - the one thing a reader needs
-            raise
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -1,27 +1,23 @@
 """
 Several routers at once on one ledger: killed, stopped, cut off. `python -m tests.sim --only shared`
-lives more of them; `SIM_SEEDS` and `SIM_SEED` as in test_dispatch.
+lives more of them.
 """
 
-import os
 from collections import Counter
 
+from tests.sim.seeds import chosen, named
 from tests.sim.shared import broken, lived
 
-_ONE = os.environ.get("SIM_SEED")
-SEEDS = [int(_ONE)] if _ONE else list(range(int(os.environ.get("SIM_SEEDS", "12"))))
+SEEDS = chosen(6)
 
 
 def test_whatever_becomes_of_some_all_is_kept_once_and_done_once() -> None:
     """And the seeds do put it to the test: nodes are taken over from, and fenced."""
     seen: Counter[str] = Counter()
     for seed in SEEDS:
-        try:
+        with named(seed):
             world = lived(seed)
             assert broken(world) == []
-        except BaseException:
-            print(f"replay with SIM_SEED={seed}")  # noqa: T201 - the one thing a reader needs
-            raise
         seen += world.seen
         seen["reclaimed"] += sum(world.history.reclaimed.values())
     if len(SEEDS) > 1:

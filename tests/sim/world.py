@@ -56,7 +56,7 @@ class CheckedLedger(Ledger):
         self.waited = 0  # jobs that waited in hand when their process died
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
-        ended = settlement.attempt.ended_at - self.ahead()
+        ended = self.ended_at(settlement.attempt)
         held = await super().settle(settlement, own)
         if settlement.state == "retryable" and held.fate == "held":
             charged = self.records[settlement.job].charged

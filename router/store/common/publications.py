@@ -1,10 +1,14 @@
 """What becomes of a publication, whichever database keeps the others."""
 
+import msgspec
+
 from router.errors import PublishedMeanwhile
 from router.store.values import Publication
 
 KEPT = 100
 """So many publications are kept: the newest."""
+AGREE_MS = 60_000
+"""After so long a publication is in force wherever it can be, whoever lags."""
 
 
 def following(
@@ -26,4 +30,4 @@ def following(
         )
     if after is None and newest and own and own.generation == given.generation:
         return newest
-    return Publication(last + 1, given.generation, given.by, given.at)
+    return msgspec.structs.replace(given, seq=last + 1)

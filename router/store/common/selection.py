@@ -15,6 +15,12 @@ SHORTEST_PREFIX = 4
 PAGE = 50
 """Rows of a list whose selector sets no limit."""
 
+
+def limit_of(selector: Selector) -> int:
+    """How many rows a list of it has."""
+    return PAGE if selector.limit is None else selector.limit
+
+
 Condition = tuple[str, list[Any]]
 """SQL with a `?` for each of the values."""
 

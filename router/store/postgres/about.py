@@ -1,48 +1,107 @@
-"""What an operator wants to know of the database itself, beside what it holds of work."""
+"""
+What an operator wants to know of the database itself, beside what it holds of work: as far as our
+role may see it, by questions whose cost grows with the days that are kept, and with nothing else.
+"""
 
-from typing import Any
-
-from router.store.postgres import nodes
+from router.model.settings import DAY_MS
+from router.store.database_about import DatabaseAbout, DatabaseSettings, Standby
+from router.store.postgres import nodes, partitions, schema, shares
 from router.store.postgres.database import Tx
-from router.store.postgres.reading import held_bytes
-from router.store.values import DatabaseAbout, Standby
 
-_MS = "coalesce(extract(epoch FROM clock_timestamp() - {}) * 1000, 0)::bigint"
-_SETTINGS = (
-    "SELECT current_setting('server_version'), current_setting('fsync') = 'on', "
-    "reset_val FROM pg_settings WHERE name = 'synchronous_commit'"
-)
-_LEDGER = (
-    "SELECT l.schema, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, "
-    "(SELECT count(*) FROM pg_inherits WHERE inhparent = 'deliveries_days'::regclass), "
-    "(SELECT count(*) FROM queue), "
-    "(SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'queue'::regclass) FROM ledger l"
-)
-_OLDEST = (
-    f"SELECT {_MS.format('min(xact_start)')}, coalesce(max(age(backend_xmin)), 0) "
-    "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
-)
-_STANDBYS = "SELECT coalesce(application_name, ''), state, sync_state FROM pg_stat_replication"
+COUNTED = 100_000
+"""Open jobs are counted up to here."""
+
+_MS = "(extract(epoch FROM {}) * 1000)::bigint"
+_SETTINGS = """
+    SELECT current_setting('server_version'), current_setting('fsync') = 'on',
+        current_setting('full_page_writes') = 'on',
+        (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
+        current_setting('synchronous_standby_names'),
+        current_setting('autovacuum') = 'on' AND NOT EXISTS (
+            SELECT FROM pg_class, pg_options_to_table(reloptions)
+            WHERE oid = 'queue'::regclass AND option_name = 'autovacuum_enabled'
+            AND NOT option_value::boolean
+        ),
+        current_setting('max_connections')::integer
+            - current_setting('superuser_reserved_connections')::integer
+            - coalesce(current_setting('reserved_connections', true)::integer, 0)
+"""
+_QUEUE = f"""
+    SELECT CASE WHEN counted > {COUNTED} THEN greatest(counted, n_live_tup) ELSE counted END,
+        n_dead_tup
+    FROM (SELECT count(*) AS counted FROM (SELECT FROM queue LIMIT {COUNTED + 1}) first) counted,
+        pg_stat_user_tables WHERE relid = 'queue'::regclass
+"""
+_FEED = f"""
+    SELECT pg_snapshot_xmax(now)::text::bigint - pg_snapshot_xmin(now)::text::bigint,
+        CASE WHEN all_seen THEN coalesce({_MS.format("clock_timestamp() - oldest")}, 0) END
+    FROM pg_current_snapshot() AS now, (
+        SELECT count(*) = count(began) AS all_seen, min(began) AS oldest FROM (
+            SELECT xact_start AS began FROM pg_stat_activity
+            WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
+            UNION ALL SELECT prepared FROM pg_prepared_xacts
+        ) writing
+    ) began
+"""
+_OLDEST = """
+    SELECT behind, holder FROM (
+        SELECT age(backend_xmin) AS behind,
+            format('session %s (%s)', pid, coalesce(nullif(application_name, ''), '?')) AS holder
+        FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+        AND coalesce(datname, current_database()) = current_database()
+        AND backend_type IS DISTINCT FROM 'autovacuum worker'
+        UNION ALL SELECT age(transaction), format('prepared transaction %s', gid)
+        FROM pg_prepared_xacts WHERE database = current_database()
+        UNION ALL SELECT age(xmin), format('replication slot %s', slot_name)
+        FROM pg_replication_slots
+    ) held WHERE behind IS NOT NULL ORDER BY behind DESC LIMIT 1
+"""
+_CONNECTED = """
+    SELECT (SELECT sum(numbackends) FROM pg_stat_database),
+        (SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'router %'),
+        pg_has_role('pg_read_all_stats', 'USAGE')
+"""
+_STANDBYS = f"""
+    SELECT coalesce(application_name, ''), state, sync_state, {_MS.format("replay_lag")},
+        CASE WHEN NOT pg_is_in_recovery()
+        THEN pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint END
+    FROM pg_stat_replication
+"""
+_SIZES = """
+    SELECT name, sum(pg_total_relation_size(part.relid))::bigint
+    FROM unnest($1::text[]) name, pg_partition_tree(name::regclass) part GROUP BY name
+"""
+_LEDGER = f"SELECT schema, {_MS.format('clock_timestamp()')} FROM ledger"
 
 
 async def about(tx: Tx) -> DatabaseAbout:
-    """The state of the database, as far as our role may see it."""
-    version, fsync, synchronous = await tx.row(_SETTINGS)
-    schema, now, days, queued, dead = await tx.row(_LEDGER)
-    oldest_ms, oldest_xmin = await tx.row(_OLDEST)
-    standbys: list[Any] = list(await tx.all(_STANDBYS))
+    """The state of the database."""
+    version, now = await tx.row(_LEDGER)
+    queued, dead = await tx.row(_QUEUE)
+    behind, horizon_ms = await tx.row(_FEED)
+    oldest = await tx.row(_OLDEST)
+    connected, routers, sees_all = await tx.row(_CONNECTED)
+    sizes = dict(await tx.all(_SIZES, list(schema.TABLES)))
+    days = await partitions.there(tx)
     return DatabaseAbout(
-        version=version,
-        fsync=fsync,
-        synchronous_commit=synchronous,
-        schema=schema,
+        settings=DatabaseSettings(*await tx.row(_SETTINGS)),
+        schema=version,
         now=now,
-        bytes=await held_bytes(tx),
-        days=days,
+        bytes=sum(sizes.values()),
+        parts={table: sizes[table] for table in partitions.DAYS},
+        days=len(days),
+        oldest_day_at=days[0] * DAY_MS if days else None,
         queued=queued,
-        dead_tuples=dead or 0,
-        oldest_transaction_ms=oldest_ms,
-        oldest_xmin_age=oldest_xmin,
-        standbys=tuple([Standby(*row) for row in standbys]),
+        dead_tuples=dead,
+        feed_behind=behind,
+        horizon_ms=horizon_ms,
+        oldest_xmin_age=oldest[0] if oldest else 0,
+        oldest_xmin_of=oldest[1] if oldest else None,
+        connected=int(connected),
+        routers=routers,
+        sees_all=sees_all,
+        standbys=tuple([Standby(*row) for row in await tx.all(_STANDBYS)]),
         nodes=await nodes.listed(tx),
+        loads=await shares.loads(tx),
     )

@@ -42,6 +42,11 @@ UNSTORABLE = (
 )
 """A value is to blame, and the connection is sound."""
 
+_KNOWN = "SELECT id, events FROM deliveries WHERE id = ANY ($1) FOR KEY SHARE"
+"""
+Locked, though nobody changes them: a commit that writes nothing does not wait for a standby, which
+may not have what was committed before a crash.
+"""
 _TAKE = f"{TAKE_KEYS} RETURNING key"
 _STORE = storing(1)
 _MOVE_KEYS = (
@@ -141,7 +146,7 @@ async def accept_within(tx: Tx, group: Sequence[Acceptance], now: int) -> list[R
 async def _accepted_before(tx: Tx, group: Iterable[Acceptance]) -> dict[str, Receipt]:
     """Receipts of deliveries that are there already."""
     events = {one.delivery.id: one.events for one in group}
-    found = await tx.all("SELECT id, events FROM deliveries WHERE id = ANY ($1)", list(events))
+    found = await tx.all(_KNOWN, list(events))
     receipts: dict[str, Receipt] = {}
     for digits, blob in found:
         id_ = f"dlv_{digits}"

@@ -34,7 +34,8 @@ _ACCEPT = (
 )
 _LOOK = (
     "SELECT key, delivery, until FROM keys WHERE key = ANY ($1) "
-    "UNION ALL SELECT NULL, id, 0 FROM deliveries WHERE id = ANY ($2)"
+    "UNION ALL SELECT NULL, id, 0 "
+    "FROM (SELECT id FROM deliveries WHERE id = ANY ($2) FOR KEY SHARE) stored"
 )
 
 
@@ -111,14 +112,15 @@ async def _look(db: Database, group: Sequence[Acceptance], now: int) -> list[Rec
     ids = [one.delivery.id for one, key in zip(group, keys, strict=True) if key is None]
     known = [key for key in keys if key is not None]
     found = await db.write.run(lambda c: c.fetch(_LOOK, known, ids))
-    owners = {key: (f"dlv_{owner}", until) for key, owner, until in found if key is not None}
-    there = {f"dlv_{id_}" for key, id_, _ in found if key is None}
+    there = {f"dlv_{id_}" for _, id_, _ in found}
+    owners: dict[bytes | None, str] = {
+        key: f"dlv_{owner}" for key, owner, until in found if key is not None and until > now
+    }
     receipts: list[Receipt | None] = []
     for one, key in zip(group, keys, strict=True):
-        id_ = one.delivery.id
-        owner, until = owners.get(key, ("", now)) if key is not None else ("", now)
-        if owner == id_ or id_ in there:
-            receipts.append(Accepted(id_))
+        if one.delivery.id in there:
+            receipts.append(Accepted(one.delivery.id))
         else:
-            receipts.append(Duplicate(owner) if until > now else None)
+            owner = owners.get(key)
+            receipts.append(None if owner is None else Duplicate(owner))
     return receipts

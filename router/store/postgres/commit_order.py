@@ -13,12 +13,14 @@ from typing import Any
 import msgspec
 
 from router.model.ids import earliest
+from router.model.job import Job
 from router.model.settings import DAY_MS
 from router.store.common.columns import decode_events
 from router.store.common.commit_order import EXAMINED_MAX, choose, no_cursor, time_of
 from router.store.postgres import ids, selection
 from router.store.postgres.database import Tx
 from router.store.postgres.fragments import DELIVERY_COLUMNS
+from router.store.postgres.reading import jobs_where
 from router.store.postgres.rows import to_delivery
 from router.store.postgres.texts import unescape
 from router.store.values import FeedQuery, Following, Stored
@@ -71,7 +73,7 @@ async def following(tx: Tx, asked: FeedQuery) -> Following:
     chosen, examined, whole = choose(listed, asked)
     places = [Place(ledger.id, row[0], f"dlv_{row[1]}") for row in rows]
     return Following(
-        deliveries=await _whole(tx, [places[at] for at in chosen]),
+        deliveries=await _whole(tx, [places[at] for at in chosen], history=asked.history),
         cursor=str(places[examined - 1] if examined else start),
         more=not whole or len(rows) == EXAMINED_MAX,
         removed=None,
@@ -88,20 +90,26 @@ def _earliest_after(place: Place, now: int) -> str:
     return selection.lowest(at - DAY_MS) if at <= now else selection.LOWEST
 
 
-async def _whole(tx: Tx, places: Sequence[Place]) -> tuple[Stored, ...]:
+async def _whole(tx: Tx, places: Sequence[Place], *, history: bool) -> tuple[Stored, ...]:
     if not places:
         return ()
+    named = [place.delivery for place in places]
     rows = await tx.all(
         f"SELECT {DELIVERY_COLUMNS}, d.events FROM deliveries d "
         "JOIN generations g ON g.n = d.generation WHERE d.id = ANY($1)",
-        [place.delivery for place in places],
+        named,
     )
     found: dict[str, Any] = {f"dlv_{row[0]}": row for row in rows}
-    return tuple([_stored(place, found[place.delivery]) for place in places])
+    jobs: dict[str, list[Job]] = {id_: [] for id_ in named}
+    if history:
+        for job in await jobs_where(tx, "j.delivery = ANY(?) ORDER BY j.id", named):
+            jobs[job.delivery].append(job)
+    return tuple([_stored(one, found[one.delivery], jobs[one.delivery]) for one in places])
 
 
-def _stored(place: Place, row: Any) -> Stored:
-    return Stored(str(place), to_delivery(row[:7]), decode_events(row[7]))
+def _stored(place: Place, row: Any, jobs: Sequence[Job]) -> Stored:
+    events = decode_events(row[7])
+    return Stored(str(place), to_delivery(row[:7]), events, history=tuple(jobs))
 
 
 async def _start(tx: Tx, ledger: _Ledger, asked: FeedQuery) -> tuple[Place, bool]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from router.errors import StoreRefused, StoreUnavailable
+from router.errors import StoreUnavailable
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.ids import decode_id, encode_id
 
@@ -48,6 +48,10 @@ PLANS_S, FIRST_PLANS_S = 5.0, 0.1
 How long a connection keeps its plans: one made of an empty table reads all of it, which is no
 longer right when a million rows have come. When the connection is new they grow fastest.
 """
+_SET = (
+    "SELECT pg_backend_pid(), count(set_config(name, value, false)) "
+    "FROM unnest($1::text[], $2::text[]) AS s (name, value)"
+)
 LATE_S = 1.0
 """The server ends a statement that takes too long; that long after we do not wait for it either."""
 
@@ -69,8 +73,9 @@ class Lane:
         settings: Mapping[str, str] = {},
         seconds: Callable[[], float] | None = None,
     ) -> None:
-        self._address, self._purpose, self._timeout_s = address, purpose, timeout_s
-        self._settings = SETTINGS | dict(settings)
+        self.address, self._purpose, self._timeout_s = address, purpose, timeout_s
+        timeout = {"statement_timeout": f"{round(timeout_s * 1000)}ms"}
+        self._settings = SETTINGS | timeout | dict(settings)
         self._seconds = seconds
         self._planned: dict[Connection, tuple[float, float]] = {}  # made at, planned at
         self._room = asyncio.Semaphore(size)
@@ -113,7 +118,7 @@ class Lane:
             if not connection.is_closed():
                 return connection
         try:
-            return await self._connect()
+            return await self._open()
         except (*REFUSED, *LOST) as error:
             raise self._unavailable(error) from error
 
@@ -127,46 +132,44 @@ class Lane:
             await connection.execute("DISCARD PLANS")
             self._planned[connection] = made, now
 
-    async def open(self) -> None:
-        """
-        Make a first connection.
-
-        Raises:
-            StoreRefused: the server will not have us.
-            StoreUnavailable: it cannot be reached now.
-        """
+    async def _open(self) -> Connection:
+        connection = await self.connect()
         try:
-            self._idle.append(await self._connect())
-        except REFUSED as error:
-            raise StoreRefused(f"{self._address} refuses us: {_said(error)}") from error
-        except LOST as error:
-            raise self._unavailable(error) from error
+            await self._settle(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
-    async def _connect(self) -> Connection:
+    async def connect(self) -> Connection:
+        """A connection as it comes: nothing is set in it. Raises what the driver raises."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        connection = await asyncpg.connect(
-            self._address.url,
+        return await asyncpg.connect(
+            self.address.url,
             timeout=CONNECT_S,
             command_timeout=self._timeout_s + LATE_S,
             statement_cache_size=512,
             max_cached_statement_lifetime=0,
-            server_settings=self._settings
-            | {
-                "application_name": f"router {self._purpose}",
-                "statement_timeout": f"{round(self._timeout_s * 1000)}ms",
-            },
+            server_settings={"application_name": f"router {self._purpose}"},
         )
+
+    async def adopt(self, connection: Connection) -> None:
+        """Have this one, which `connect` made. Raises what the driver raises."""
+        await self._settle(connection)
+        self._idle.append(connection)
+
+    async def _settle(self, connection: Connection) -> None:
+        """Not as it connects: poolers know few settings by name, and refuse the others."""
+        session = await connection.fetchval(_SET, list(self._settings), [*self._settings.values()])
+        self.sessions.add(session)
+        connection.add_termination_listener(lambda _connection: self.sessions.discard(session))
         await connection.set_type_codec(
             "uuid", schema="pg_catalog", encoder=encode_id, decoder=decode_id, format="binary"
         )
-        session = connection.get_server_pid()
-        self.sessions.add(session)
-        connection.add_termination_listener(lambda _connection: self.sessions.discard(session))
-        return connection
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:
-        return StoreUnavailable(f"{self._address} ({self._purpose}): {_said(error)}")
+        return StoreUnavailable(f"{self.address} ({self._purpose}): {said(error)}")
 
     async def close(self) -> None:
         """Let what is under way end, and close every connection."""
@@ -179,7 +182,7 @@ class Lane:
         self._idle.clear()
 
 
-def _said(error: BaseException) -> str:
+def said(error: BaseException) -> str:
     """What the server said, or what kind of failure it was: never the address."""
     if isinstance(error, asyncpg.PostgresError):
         return str(error).partition("\n")[0]

@@ -12,6 +12,7 @@ from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.connection import Connection, Lane, Work
+from router.store.postgres.sessions import open_first
 from router.store.values import Died, OnCommit, uncounted, untold
 
 T = TypeVar("T")
@@ -27,15 +28,21 @@ BY_INDEX = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "enable_material": "off",
+    "enable_memoize": "off",
 }
 """
 Statements that take some rows of tables of any size go by their indexes, row by row, and are not
 planned for each call: tables of many days take milliseconds to plan.
 """
-QUESTIONS = {"default_transaction_read_only": "on", "plan_cache_mode": "force_custom_plan"}
+CONSIDERING = {
+    "plan_cache_mode": "force_custom_plan",
+    "idle_in_transaction_session_timeout": f"{READ_S:.0f}s",
+}
+QUESTIONS = CONSIDERING | {"default_transaction_read_only": "on"}
 """
 A question is planned for what it asks: which days it is about, how many a list names, how rare what
-it selects is. A plan for any values may take a thousand times as long.
+it selects is. A plan for any values may take a thousand times as long. And who asks for a cause
+reads the reasons of all that are dead before the next statement.
 """
 CROSSED = (
     asyncpg.DeadlockDetectedError,
@@ -77,7 +84,7 @@ class Database:
 
     async def open(self) -> None:
         """Make the first connections. Raises StoreRefused, StoreUnavailable."""
-        await self.write.open()
+        await open_first(self.write, self.dispatch)
 
     async def close(self) -> None:
         """Let every lane end what it does."""

@@ -37,9 +37,12 @@ class Ages(msgspec.Struct, frozen=True):
         )
 
     def days(self) -> int:
-        """The days (since 1970) before this one have ended so long ago that they go at once."""
-        over = max(min(self.succeeded, self.unmatched), self.finished)
-        return min(over, self.now) // DAY_MS
+        """The days (since 1970) before this one go at once: by their age, or to make room."""
+        return max(self.expired(), min(self.finished, self.now) // DAY_MS)
+
+    def expired(self) -> int:
+        """The days before this one have ended so long ago that they go at once."""
+        return min(self.succeeded, self.unmatched, self.now) // DAY_MS
 
     def singles(self) -> int:
         """Of later days single deliveries may go that came before this: there is no hurry."""

@@ -61,14 +61,23 @@ async def _paused(tx: Tx) -> set[str]:
     return {name.removeprefix(PAUSED_FACT) for (name,) in rows}
 
 
+def _some(condition: str) -> str:
+    """
+    Up to a step of the jobs that this chooses. Those that others change just now come with the next
+    upkeep: who waited for them might hold what they wait for.
+    """
+    # As an array they are looked for once; as a set, for each row anew, if the planner thinks so.
+    found = f"SELECT job FROM queue WHERE {condition} ORDER BY job LIMIT {STEP}"
+    return f"WHERE job = ANY (ARRAY({found} FOR UPDATE SKIP LOCKED))"
+
+
 async def _hold(tx: Tx, what: int, column: str, names: Collection[str]) -> int:
     if not names:
         return 0
     # Those that wait for something else must not start when they have it.
     return await tx.run(
-        f"UPDATE queue SET state = {WAITING}, waits = waits | {what} WHERE job IN ("
-        f"SELECT job FROM queue WHERE state < {RUNNING} AND waits & {what} = 0 "
-        f"AND {column} = ANY ($1) ORDER BY job LIMIT {STEP} FOR UPDATE)",
+        f"UPDATE queue SET state = {WAITING}, waits = waits | {what} "
+        + _some(f"state < {RUNNING} AND waits & {what} = 0 AND {column} = ANY ($1)"),
         list(names),
     )
 
@@ -78,8 +87,7 @@ async def _release(tx: Tx, what: int, whose: str, names: Collection[str], now: i
     return await tx.run(
         f"UPDATE queue SET waits = waits - {what}, due_at = greatest(due_at, $2), state = CASE "
         f"WHEN waits > {what} THEN {WAITING} WHEN attempt > 0 THEN {RETRYABLE} ELSE {AVAILABLE} "
-        f"END WHERE job IN (SELECT job FROM queue WHERE waits > 0 AND waits & {what} > 0 "
-        f"AND {whose} ($1) ORDER BY job LIMIT {STEP} FOR UPDATE)",
+        "END " + _some(f"waits > 0 AND waits & {what} > 0 AND {whose} ($1)"),
         list(names),
         now,
     )

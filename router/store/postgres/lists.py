@@ -1,17 +1,24 @@
 """Long lists, a page at a time: newest first, each page after where the last one ended."""
 
+from collections.abc import Collection, Set
+
+from router.model.job import Attempt, Job
 from router.model.operations import Change, Planned
+from router.model.settings import DAY_MS
 from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, place, to_plan
-from router.store.common.selection import PAGE
+from router.store.common.selection import limit_of
 from router.store.common.states import DEAD, STATES
 from router.store.postgres import selection
 from router.store.postgres.database import Tx
 from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED, first_of
+from router.store.postgres.reading import jobs_where
 from router.store.postgres.rows import to_attempt
 from router.store.postgres.selection import PostgresSelection
 from router.store.postgres.texts import escape
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
 
+DAYS = 3
+"""An attempt of a job that is older is not told to who follows other nodes."""
 AT_ONCE = 100
 """Deliveries read at once for their events: nobody knows how many are wanted."""
 
@@ -20,7 +27,7 @@ async def events(tx: Tx, selector: Selector, after: str | None = None) -> tuple[
     """Events of the selected deliveries."""
     sql, asked = (await selection.of(tx, selector)).deliveries()
     last = ("", -1) if after is None else place(after)
-    limit = PAGE if selector.limit is None else selector.limit
+    limit = limit_of(selector)
     found: list[ListedEvent] = []
     below, reached = "<=", selection.HIGHEST if after is None else selection.place(last[0])
     while True:
@@ -54,7 +61,7 @@ async def attempts(
         "JOIN attempts a ON a.job = j.id JOIN generations g ON g.n = a.generation "
         f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
         *asked,
-        PAGE if selector.limit is None else selector.limit,
+        limit_of(selector),
     )
     return tuple(
         [
@@ -62,6 +69,39 @@ async def attempts(
             for *attempt, delivery, rule, action, endpoint in rows
         ]
     )
+
+
+async def ended_elsewhere(
+    tx: Tx, since: int, here: Collection[str], limit: int
+) -> tuple[tuple[Job, Attempt], ...]:
+    """
+    Attempts under leases of other nodes that ended since then, with their jobs, latest first: of
+    jobs that were made within DAYS, so that few days are looked into.
+    """
+    rows = await tx.all(
+        f"SELECT {ATTEMPT_COLUMNS} FROM attempts a JOIN generations g ON g.n = a.generation "
+        "WHERE a.ended_at >= $1 AND a.job >= $2 AND NOT split_part(a.lease, '/', 1) = ANY($3) "
+        "ORDER BY a.ended_at DESC LIMIT $4",
+        since,
+        selection.lowest(since - DAYS * DAY_MS),
+        list(here),
+        limit,
+    )
+    attempts = [to_attempt(row) for row in rows]
+    jobs = await _jobs(tx, {attempt.job for attempt in attempts}, since - DAY_MS)
+    return tuple([(jobs[one.job], one) for one in attempts if one.job in jobs])
+
+
+async def _jobs(tx: Tx, ids: Set[str], since: int) -> dict[str, Job]:
+    """
+    By id. Most are of deliveries since then: of few days, so that is asked first.
+    """
+    found: dict[str, Job] = {}
+    for lowest in (selection.lowest(since), selection.LOWEST):
+        if left := sorted(ids - found.keys()):
+            which = "j.delivery >= ? AND d.id >= ? AND j.id = ANY(?)"
+            found |= {job.id: job for job in await jobs_where(tx, which, lowest, lowest, left)}
+    return found
 
 
 async def generations(tx: Tx, limit: int, after: str | None = None) -> tuple[ListedGeneration, ...]:

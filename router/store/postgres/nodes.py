@@ -13,6 +13,7 @@ from router.store.postgres.publishing import in_force
 from router.store.postgres.shares import to_shares
 from router.store.values import Beats, Heard, NodeCard, NodeSeen, unheard
 
+_card = msgspec.json.Decoder(NodeCard)
 CLAIM = "shares"
 """Whoever has it divides them."""
 LOCK_CLASS = 0x5748
@@ -24,7 +25,7 @@ GONE_KEPT = "7 days"
 
 _MS = "floor(extract(epoch FROM {}) * 1000)::bigint"
 _SEEN = (
-    "n.n::text, n.name, n.admin, n.version, n.generation, n.ready_for, n.beat, "
+    "n.n::text, n.card, n.beat, "
     f"{_MS.format('n.seen_at')}, NOT EXISTS (SELECT FROM connected c WHERE c.node = n.n), n.gone"
 )
 """A row of `_seen`."""
@@ -38,18 +39,14 @@ _CONNECTED = f"""
 
 _FORGET = f"DELETE FROM nodes WHERE gone AND seen_at < clock_timestamp() - interval '{GONE_KEPT}'"
 _FORGET_CLAIMS = "DELETE FROM claims WHERE until < clock_timestamp() - interval '1 day'"
-_JOIN = (
-    "INSERT INTO nodes (name, admin, version, generation, ready_for) "
-    "VALUES ($1, $2, $3, $4, $5) RETURNING n"
-)
+_JOIN = "INSERT INTO nodes (card) VALUES ($1) RETURNING n"
 _BEAT = f"""
     WITH beaten AS (
-        UPDATE nodes SET beat = beat + 1, seen_at = clock_timestamp(),
-            name = $2, admin = $3, version = $4, generation = $5, ready_for = $6, report = $7
+        UPDATE nodes SET beat = beat + 1, seen_at = clock_timestamp(), card = $2, report = $3
         WHERE n = $1 AND NOT gone RETURNING {_MS.format("seen_at")} AS now
     ), {_CONNECTED}
     SELECT beaten.now, s.version, s.given, {_SEEN}
-    FROM beaten LEFT JOIN shares s ON s.node = $1 AND s.version <> $8
+    FROM beaten LEFT JOIN shares s ON s.node = $1 AND s.version <> $4
     LEFT JOIN nodes n ON n.n <> $1 AND NOT n.gone
     ORDER BY n.n
 """
@@ -111,7 +108,7 @@ class Nodes:
                 # A number that a crash of the server undoes would be given twice.
                 await connection.execute("SET LOCAL synchronous_commit = on")
                 await connection.execute(f"{_FORGET}; {_FORGET_CLAIMS}")
-                return int(await connection.fetchval(_JOIN, *_card(card)))
+                return int(await connection.fetchval(_JOIN, _said(card)))
 
         number = await self._db.node.run(joined)
         await self._db.node.run(lambda connection: self._lock(connection, number))
@@ -121,7 +118,7 @@ class Nodes:
         self, node: str, card: NodeCard, report: ShareReport = NO_REPORT
     ) -> Beats | None:
         """Say that this node lives; who else does. None: it is gone."""
-        values = *_card(card), msgspec.json.encode(report), report.version
+        values = _said(card), msgspec.json.encode(report), report.version
 
         async def beaten(connection: Connection) -> Any:
             await self._lock(connection, int(node))
@@ -148,7 +145,9 @@ class Nodes:
         """Divide the shares of all nodes anew, if this one may; its own."""
 
         async def divide(tx: Tx) -> Shares | None:
-            may = await in_force(tx, generation) and await claimed(tx, CLAIM, node, ttl_ms)
+            if not await in_force(tx, generation, agree_ms=0):
+                return None
+            may = await claimed(tx, CLAIM, node, ttl_ms)
             return await shares.divide(tx, node, division, lost) if may else None
 
         return await self._db.transact(divide)
@@ -188,11 +187,10 @@ async def lost(tx: Tx, node: str) -> frozenset[str]:
     return frozenset([holder for (holder,) in await tx.all(_LOST, node)])
 
 
-def _card(card: NodeCard) -> tuple[str | None, ...]:
-    return card.name, card.admin, card.version, card.generation, card.ready_for
+def _said(card: NodeCard) -> str:
+    return msgspec.json.encode(card).decode("utf-8")
 
 
 def _seen(row: Any) -> NodeSeen:
-    number, name, admin, version, generation, ready_for, beats, seen_at, closed, gone = row
-    card = NodeCard(name, admin, version, generation, ready_for)
-    return NodeSeen(number, card, beats, seen_at, closed, gone)
+    number, card, beats, seen_at, closed, gone = row
+    return NodeSeen(number, _card.decode(card), beats, seen_at, closed, gone)

@@ -9,7 +9,7 @@ from router.model.operations import Audit, Change
 from router.store.common.columns import encode_json
 from router.store.common.states import CANCELLED, DEAD, RUNNING, TURN_HALTED
 from router.store.postgres import audit_log, replaying, runs, selection
-from router.store.postgres.database import Tx
+from router.store.postgres.database import CONSIDERING, Tx
 from router.store.postgres.fragments import JOBS_JOINED
 from router.store.postgres.job_rows import reopen
 from router.store.postgres.texts import escape
@@ -28,9 +28,9 @@ Step = tuple[int, str | None]
 
 _CANCEL = f"""
     WITH gone AS (
-        DELETE FROM queue WHERE job IN (
+        DELETE FROM queue WHERE job = ANY (ARRAY(
             SELECT job FROM queue WHERE job = ANY ($1) AND state < {RUNNING} ORDER BY job FOR UPDATE
-        ) RETURNING *
+        )) RETURNING *
     )
     UPDATE jobs j SET state = {CANCELLED}, ended_at = $2, reason = $3, due_at = g.due_at,
         attempt = g.attempt, charged = g.charged, deaths = g.deaths, started_at = g.started_at
@@ -89,7 +89,8 @@ async def revive(tx: Tx, *, selector: Selector, now: int, after: str | None) -> 
 
 async def _select(tx: Tx, selector: Selector, verb: Change, after: str | None) -> _Selected:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
-    await tx.run("SET LOCAL plan_cache_mode = force_custom_plan")  # as a question: see QUESTIONS
+    considering = [f"SET LOCAL {name} = '{value}'" for name, value in CONSIDERING.items()]
+    await tx.run("; ".join(considering))  # as a question: see QUESTIONS
     sql, values = (await selection.of(tx, selector)).changed(verb)
     whole = selector.limit is not None or bool(selector.ids)
     order, limit = ("DESC", selector.limit) if whole else ("ASC", STEP)

@@ -8,7 +8,7 @@ from router.store.postgres import audit_log, partitions, runs
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.day_removal import Busy, DayRemoval
 from router.store.postgres.finished import WINDOWS, Ages
-from router.store.postgres.single_removal import ALWAYS, Sweep
+from router.store.postgres.single_removal import ALWAYS, Sweep, may_go
 from router.store.values import Pruned, Retain
 
 KEYS, BATCHES = 500, 20
@@ -27,7 +27,7 @@ _LEFT_BEHIND = (
 )
 _UNNAMED = """
     named_on < $1
-    AND NOT EXISTS (SELECT FROM nodes WHERE NOT gone AND generation = g.id)
+    AND NOT EXISTS (SELECT FROM nodes WHERE NOT gone AND card ->> 'generation' = g.id)
     AND id IS DISTINCT FROM (SELECT generation FROM published ORDER BY seq DESC LIMIT 1)
 """
 _SOME_UNNAMED = f"SELECT n FROM generations g WHERE {_UNNAMED} ORDER BY n LIMIT 10"
@@ -56,10 +56,12 @@ class Pruner:
     async def _step(self, retain: Retain, now: int) -> Pruned:
         db, ages = self._db, Ages.of(retain, now, self._db.clock.offset)
         await db.transact(lambda tx: partitions.prepare(tx, now))
-        with_days = await self._whole_days(ages)
+        with_days, early = await self._whole_days(ages)
         kept = await self._kept.step(ages, (0, ALWAYS), retain.limit, now)
         singles = (ages.days() * DAY_MS, ages.singles())
-        later = await self._later.step(ages, singles, retain.limit - kept, now)
+        later = 0  # there is room first where whole days have been
+        if not early:
+            later = await self._later.step(ages, singles, retain.limit - kept, now)
         keys = await self._expired_keys(now)
         await db.transact(lambda tx: audit_log.prune(tx, db.wall(retain.audit_before)))
         await db.transact(lambda tx: _clear_up(tx, now))
@@ -67,19 +69,26 @@ class Pruner:
         more = self._day is not None or self._kept.is_amid or self._later.is_amid
         return Pruned(with_days + kept + later, keys, generations, more)
 
-    async def _whole_days(self, ages: Ages) -> int:
-        gone = windows = 0
+    async def _whole_days(self, ages: Ages) -> tuple[int, bool]:
+        """
+        How many went with their days, and whether a day was too young to go but for the room that
+        it takes: of such days one goes in a step, then it is seen how much room there is.
+        """
+        gone, windows, early = 0, 0, False
         while windows < WINDOWS and (day := await self._next_day(ages)) is not None:
             windows += await day.look(self._db)
+            early = day.day >= ages.expired() and day.deliveries > 0
             if day.is_through:
                 self._day = None
                 try:
-                    if await self._db.transact(day.drop):
-                        gone += day.deliveries
+                    dropped = await self._db.transact(day.drop)
                 except Busy:
                     self._day = day
                     break
-        return gone
+                gone += day.deliveries if dropped else 0
+                if early:
+                    break
+        return gone, early
 
     async def _next_day(self, ages: Ages) -> DayRemoval | None:
         """The oldest day, if it goes by these ages: looked through as far as it still counts."""
@@ -112,6 +121,23 @@ class Pruner:
             else:
                 removed += await db.transact(partial(_forget, n=n, limit=limit))
         return removed
+
+
+async def removable(db: Database, retain: Retain, now: int) -> tuple[int, int]:
+    """
+    How many deliveries, and how many keys, may go now; nothing is removed. A window at a time, as
+    no question may take so long that vacuums wait for it.
+    """
+    ages = Ages.of(retain, now, db.clock.offset)
+    later = max(ages.days() * DAY_MS, ages.singles())
+    deliveries = 0
+    for kept, until in ((True, ALWAYS), (False, later)):
+        first, end = partitions.start(0), partitions.start(until)
+        while first < end:
+            first, going = await db.ask(partial(may_go, ages, first, end, kept=kept))
+            deliveries += len(going)
+    keys = await db.ask(lambda tx: tx.one("SELECT count(*) FROM keys WHERE until <= $1", now))
+    return deliveries, int(keys)
 
 
 async def _is_kept(tx: Tx, n: int) -> bool:

@@ -1,10 +1,12 @@
 """The reading half of a store."""
 
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import SystemClock
 from router.errors import StoreAbsent, StoreRefused
+from router.model.operations import Cause
 from router.model.store_address import POOL_MIN, DatabaseUrl
 from router.store.postgres import (
     about,
@@ -12,13 +14,18 @@ from router.store.postgres import (
     lists,
     nodes,
     paging,
+    pruning,
     publishing,
     reading,
     replaying,
     schema,
+    selection,
+    shares,
 )
 from router.store.postgres.commit_order import following
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.sessions import open_first
+from router.store.values import NameKind, Retain, Selector
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -57,6 +64,8 @@ class PostgresReader:
     written first.
     """
 
+    shared = True
+
     def __init__(self, db: Database, before: Callable[[], Awaitable[None]]) -> None:
         self._db, self._before = db, before
 
@@ -68,9 +77,8 @@ class PostgresReader:
     attempts = _question(lists.attempts)
     page = _question(paging.page)
     following = _question(following)
+    ended_elsewhere = _question(lists.ended_elsewhere)
     results = _question(reading.results)
-    causes = _question(reading.causes)
-    names = _question(reading.names)
     planned = _question(lists.planned)
     replay = _question(replaying.one)
     made_by = _question(replaying.of_job)
@@ -89,8 +97,21 @@ class PostgresReader:
     lost_leases = _quick(reading.under)
     lost_nodes = _quick(nodes.lost)
     nodes = _quick(nodes.listed)
+    node_loads = _quick(shares.loads)
     size = _quick(reading.held_bytes)
     about = _question(about.about)
+
+    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
+        dead = await self._db.ask(lambda tx: reading.dead_alike(tx, selector))
+        return await to_thread(reading.causes, dead)  # reasons that all differ take their time
+
+    async def names(self, kind: NameKind) -> tuple[str, ...]:
+        if kind == "cause":
+            return await to_thread(reading.keys, await self._db.ask(selection.deaths))
+        return await self._db.ask(lambda tx: reading.names(tx, kind))
+
+    async def removable(self, retain: Retain, now: int) -> tuple[int, int]:
+        return await pruning.removable(self._db, retain, now)
 
     async def offset(self) -> int:
         """The database's wall time is ledger time."""
@@ -113,14 +134,14 @@ async def open_reader(url: str) -> PostgresReader:
     address = DatabaseUrl(url)
     db = Database(address, SystemClock(), POOL_MIN)
     try:
-        await db.read.open()
+        await open_first(db.read, db.node)
         version = await db.read.run(schema.check)
         if not version:
             raise StoreAbsent(f"{address} has no tables of a router yet")
         if version < len(schema.MIGRATIONS):
             raise StoreRefused(
                 f"{address} has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
-                "`router serve` brings it there"
+                "`router store migrate` brings it there, or `router serve`"
             )
     except BaseException:
         await db.close()

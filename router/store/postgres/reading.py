@@ -1,21 +1,28 @@
 """Questions about what all routers have committed."""
 
-from asyncio import to_thread
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from router.errors import AmbiguousId
 from router.model.delivery import DeliverySummary
 from router.model.job import Attempt, Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
+from router.store.common.answers import (
+    GENERATIONS_WITH,
+    NAMES,
+    RULE_COUNTS,
+    to_counts,
+    to_generation,
+    to_rule_counts,
+    to_target_counts,
+)
 from router.store.common.columns import decode_events, decode_json, to_summary
 from router.store.common.death_causes import EXAMPLES, cause, joined, key_of
-from router.store.common.selection import PAGE, only
+from router.store.common.selection import limit_of, only
 from router.store.common.states import DEAD, OUTCOME, STATES
-from router.store.postgres import schema, selection
+from router.store.postgres import partitions, schema, selection
 from router.store.postgres.database import Tx
 from router.store.postgres.fragments import (
     ATTEMPT_COLUMNS,
@@ -38,7 +45,7 @@ async def deliveries(tx: Tx, selector: Selector) -> tuple[DeliverySummary, ...]:
         f"c.count, c.last_seen_at FROM {first_of(sql)} "
         "LEFT JOIN copies c ON c.delivery = d.id ORDER BY d.id DESC",
         *asked,
-        PAGE if selector.limit is None else selector.limit,
+        limit_of(selector),
     )
     jobs: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
     for delivery, state, count in await tx.all(
@@ -97,8 +104,7 @@ async def jobs_where(tx: Tx, which: str, *values: Any) -> tuple[Job, ...]:
 async def jobs(tx: Tx, selector: Selector) -> tuple[Job, ...]:
     """Newest first."""
     sql, asked = (await selection.of(tx, selector)).jobs()
-    limit = PAGE if selector.limit is None else selector.limit
-    return await jobs_where(tx, f"{sql} ORDER BY j.id DESC LIMIT ?", *asked, limit)
+    return await jobs_where(tx, f"{sql} ORDER BY j.id DESC LIMIT ?", *asked, limit_of(selector))
 
 
 async def job(tx: Tx, prefix: str) -> Job | None:
@@ -157,30 +163,29 @@ async def _last_results(tx: Tx, actions: Mapping[str, str]) -> dict[str, Any]:
 
 async def counts(tx: Tx) -> Mapping[str, Mapping[JobState, int]]:
     """Jobs by rule and state."""
-    found: dict[str, dict[JobState, int]] = {}
-    for rule, state, count in await tx.all(
-        "SELECT rule, state, count(*) FROM jobs WHERE state IS NOT NULL GROUP BY rule, state "
-        "UNION ALL SELECT rule, state, count(*) FROM queue GROUP BY rule, state"
-    ):
-        found.setdefault(rule, {})[STATES[state]] = count
-    return found
+    return to_counts(
+        await tx.all(
+            "SELECT rule, state, count(*) FROM jobs WHERE state IS NOT NULL GROUP BY rule, state "
+            "UNION ALL SELECT rule, state, count(*) FROM queue GROUP BY rule, state"
+        )
+    )
 
 
-async def causes(tx: Tx, selector: Selector) -> tuple[Cause, ...]:
-    """Dead jobs by cause, the latest first; those that died alike are counted by the database."""
+async def dead_alike(tx: Tx, selector: Selector) -> Sequence[Any]:
+    """Dead jobs with the same reason, as `causes` takes them."""
     dead = msgspec.structs.replace(selector, state="dead")
     sql, asked = (await selection.of(tx, dead)).jobs()
-    rows = await tx.all(
+    return await tx.all(
         "SELECT rule, action, target, reason, count(*), min(ended_at), max(ended_at), "
         f"(array_agg(id ORDER BY id DESC))[:{EXAMPLES}] FROM (SELECT j.* FROM {JOBS_JOINED} "
         f"WHERE {sql} ORDER BY j.id DESC LIMIT ?) dead GROUP BY 1, 2, 3, 4",
         *asked,
         selector.limit,
     )
-    return await to_thread(_joined, rows)  # reasons that all differ take their time
 
 
-def _joined(rows: Sequence[Any]) -> tuple[Cause, ...]:
+def causes(rows: Sequence[Any]) -> tuple[Cause, ...]:
+    """Dead jobs by cause, the latest first."""
     return joined(
         cause(*where, unescape(reason), count, first, last, tuple([f"job_{one}" for one in some]))
         for *where, reason, count, first, last, some in rows
@@ -188,27 +193,18 @@ def _joined(rows: Sequence[Any]) -> tuple[Cause, ...]:
 
 
 async def names(tx: Tx, kind: NameKind) -> tuple[str, ...]:
-    """Of a rule also where only its counts are left."""
-    if kind == "cause":
-        return await to_thread(_keys, await selection.deaths(tx))
-    sql = {
-        "endpoint": "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1",
-        "rule": "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1",
-    }[kind]
-    return tuple([name for (name,) in await tx.all(sql)])
+    """Of a rule also where only its counts are left; none of causes: see `keys`."""
+    return tuple([name for (name,) in await tx.all(NAMES[kind])])
 
 
-def _keys(deaths: Sequence[selection.Death]) -> tuple[str, ...]:
+def keys(deaths: Sequence[selection.Death]) -> tuple[str, ...]:
+    """The names of the causes of these deaths."""
     return tuple(sorted({key_of(*death) for death in deaths}))
 
 
 async def rule_counts(tx: Tx) -> Mapping[str, RuleCount]:
     """What was counted, by rule."""
-    rows = await tx.all(
-        "SELECT rule, evaluated, matched, errored, shadowed, counted_since, last_matched_at "
-        "FROM rule_counts ORDER BY rule"
-    )
-    return {row[0]: RuleCount(*row) for row in rows}
+    return to_rule_counts(await tx.all(RULE_COUNTS))
 
 
 async def target_counts(tx: Tx) -> Mapping[str, TargetCounts]:
@@ -218,13 +214,7 @@ async def target_counts(tx: Tx) -> Mapping[str, TargetCounts]:
         f"GROUP BY 1, 2 UNION ALL SELECT target, {DEAD}, count(*), NULL FROM jobs "
         f"WHERE state = {DEAD} GROUP BY 1"
     )
-    found: dict[str, dict[str, int]] = {}
-    for target, state, count, due_at in rows:
-        values = found.setdefault(target, {})
-        values[STATES[state]] = count
-        if due_at is not None:
-            values["oldest_due"] = min(due_at, values.get("oldest_due", due_at))
-    return {target: TargetCounts(**values) for target, values in found.items()}
+    return to_target_counts(rows)
 
 
 _EARLIEST = (
@@ -256,22 +246,12 @@ async def generation(tx: Tx, prefix: str) -> Generation | None:
         "WHERE text IS NOT NULL AND starts_with(id, $1) ORDER BY id LIMIT 2",
         escape(prefix),
     )
-    if not rows:
-        return None
-    if len(rows) > 1 and rows[0][0] != prefix:
-        raise AmbiguousId(f"{prefix} fits several generations; write more of it")
-    id_, text, context, created_at = rows[0]
-    return Generation(id_, text, decode_json(context), created_at)
+    return to_generation(rows, prefix)
 
 
 async def generations_with(tx: Tx, rule: str) -> tuple[str, ...]:
     """Ids of kept generations that jobs of this rule have named, newest first."""
-    rows = await tx.all(
-        "SELECT g.id FROM rule_generations r JOIN generations g ON g.n = r.generation "
-        "WHERE r.rule = $1 AND g.text IS NOT NULL ORDER BY g.created_at DESC, g.n DESC",
-        rule,
-    )
-    return tuple([row[0] for row in rows])
+    return tuple([id_ for (id_,) in await tx.all(GENERATIONS_WITH, rule)])
 
 
 async def recall(tx: Tx, prefix: str) -> dict[str, Any]:
@@ -282,15 +262,33 @@ async def recall(tx: Tx, prefix: str) -> dict[str, Any]:
     return {name: msgspec.json.decode(value) for name, value in rows}
 
 
+_TAKEN = """
+    SELECT sum(pg_total_relation_size(part.relid))
+    FROM unnest($1::text[]) name, pg_partition_tree(name::regclass) part
+"""
+_ROWS = "greatest(pg_stat_get_live_tuples({0}.oid), {0}.reltuples, 0)"
+_FREE = f"""
+    SELECT coalesce(sum(greatest(pg_table_size(c.oid)
+        - {_ROWS.format("c")} * 1.2 * (28 + w.width) - coalesce({_ROWS.format("t")} * 2100, 0), 0
+    )), 0)::bigint
+    FROM pg_class c LEFT JOIN pg_class t ON t.oid = c.reltoastrelid CROSS JOIN LATERAL (
+        SELECT sum(avg_width) AS width FROM pg_stats
+        WHERE schemaname = c.relnamespace::regnamespace::text AND tablename = c.relname
+    ) w WHERE c.oid = ANY ($1::text[]::regclass[])
+"""
+"""
+About what is free in tables: their rows as they were counted last need less, and the server does
+not give it back, but uses it again. What lies in chunks beside a table has up to 2 kB in each.
+"""
+
+
 async def held_bytes(tx: Tx) -> int:
-    """Bytes of our tables and their indexes; the database may hold others' too."""
-    return int(
-        await tx.one(
-            "SELECT sum(pg_total_relation_size(part.relid)) FROM unnest($1::text[]) name, "
-            "pg_partition_tree(name::regclass) part",
-            list(schema.TABLES),
-        )
-    )
+    """
+    Bytes of our tables and their indexes, less what retention has freed in those of which it
+    removes single rows; the database may hold others' too.
+    """
+    kept = [f"{table}_kept" for table in partitions.DAYS]
+    return int(await tx.one(_TAKEN, list(schema.TABLES)) - await tx.one(_FREE, kept))
 
 
 _UNDER = (

@@ -11,6 +11,7 @@ from router.model.operations import Audit
 from router.store.postgres import audit_log, partitions, schema
 from router.store.postgres.connection import Connection, Lane
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.sessions import open_first
 
 UNFINISHED, COPIED = "copy/unfinished", "copy/finished"
 """Facts: how far a copy into this database is, and of which ledger it was made."""
@@ -62,12 +63,13 @@ class Receiver:
 
     async def open(self) -> None:
         """Make the tables. Raises StoreRefused, StoreUnavailable."""
-        await self._lane.open()
+        await open_first(self._lane, self._db.read)
         await self._lane.run(schema.migrate)
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close its connections."""
         await self._lane.close()
+        await self._db.close()
 
     async def begin(self, fresh: CopyProgress) -> CopyProgress:
         """

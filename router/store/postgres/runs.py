@@ -21,7 +21,7 @@ from router.store.common.states import (
     TURN_WAITS,
 )
 from router.store.postgres.database import Tx
-from router.store.postgres.job_rows import insert, linked, reopen
+from router.store.postgres.job_rows import columns, insert, linked, reopen
 from router.store.postgres.publishing import in_force
 from router.store.postgres.texts import escape, unescape
 
@@ -44,11 +44,17 @@ _LOCK_RUNS = """
     ORDER BY id FOR UPDATE
 """
 """The groups first: the count is what the scan of the runs begins with."""
+REGROUPED = 500
+"""Keys whose groups one transaction changes: everybody else who has to do with them waits."""
+WRITTEN = 500
+"""Changes of one statement: it looks for each job of the queue in all of them."""
+
+# The queue is never joined: when it was counted last it may have been empty.
 _LOAD = """
     WITH open AS MATERIALIZED (
-        SELECT q.job, q.state, q.due_at, q.waits, q.attempt
-        FROM runs r CROSS JOIN unnest(r.jobs) AS m (job) JOIN queue q ON q.job = m.job
-        WHERE r.id = ANY ($1) ORDER BY q.job FOR UPDATE OF q
+        SELECT job, state, due_at, waits, attempt FROM queue
+        WHERE job = ANY (ARRAY(SELECT unnest(jobs) FROM runs WHERE id = ANY ($1)))
+        ORDER BY job FOR UPDATE
     )
     SELECT r.id, r.delivery, r.key, r.turn, r.on_busy, r.on_dead, r.n, r.at_once,
         j.id, j.action, coalesce(q.state, j.state), coalesce(q.due_at, j.due_at), j.target,
@@ -73,23 +79,23 @@ _INSERT = (
     "INSERT INTO runs (id, jobs, rule, delivery, origin, turn, key, n, value, at_once, on_busy, "
     "on_dead) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 )
+_PLACE = "array_position($1::uuid[], job)"
+_NEXT_STATE = f"($2::smallint[])[{_PLACE}]"
 _WRITE = f"""
-    WITH c AS (
-        SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::smallint[], $5::text[])
-        AS c (job, state, due_at, waits, reason)
-    ), changed AS (
-        UPDATE queue q SET state = c.state, due_at = c.due_at, waits = c.waits
-        FROM c WHERE q.job = c.job AND c.state < {DEAD}
+    WITH changed AS (
+        UPDATE queue SET state = {_NEXT_STATE}, due_at = ($3::bigint[])[{_PLACE}],
+            waits = ($4::smallint[])[{_PLACE}]
+        WHERE job = ANY ($1::uuid[]) AND {_NEXT_STATE} < {DEAD}
     ), gone AS (
-        DELETE FROM queue q USING c WHERE q.job = c.job AND c.state >= {DEAD}
-        RETURNING c.*, q.delivery, q.attempt, q.charged, q.deaths, q.started_at
+        DELETE FROM queue WHERE job = ANY ($1::uuid[]) AND {_NEXT_STATE} >= {DEAD}
+        RETURNING *, {_PLACE} AS place
     ), ended AS (
-        UPDATE jobs j SET state = g.state, due_at = g.due_at, reason = g.reason, ended_at = $6,
-            attempt = g.attempt, charged = g.charged, deaths = g.deaths, started_at = g.started_at
+        UPDATE jobs j SET state = ($2::smallint[])[place], due_at = ($3::bigint[])[place],
+            reason = ($5::text[])[place], ended_at = $6, attempt = g.attempt,
+            charged = g.charged, deaths = g.deaths, started_at = g.started_at
         FROM gone g WHERE j.delivery = g.delivery AND j.id = g.job
     )
-    UPDATE runs r SET turn = t.turn FROM unnest($7::uuid[], $8::smallint[]) AS t (run, turn)
-    WHERE r.id = t.run
+    UPDATE runs SET turn = ($8::smallint[])[array_position($7::uuid[], id)] WHERE id = ANY ($7)
 """
 
 
@@ -251,7 +257,7 @@ class PostgresRuns:
 
     async def regroup(self, groups: Mapping[str, Group]) -> tuple[int, list[bytes]]:
         given = [(rule, *group_columns(group)) for rule, group in groups.items()]
-        values = list(zip(*given, strict=True)) if given else [()] * 4
+        values = columns(given, 4)
         wanted = (
             "unnest($1::text[], $2::bigint[], $3::smallint[], $4::smallint[]) "
             "AS g (rule, at_once, on_busy, on_dead)"
@@ -260,7 +266,7 @@ class PostgresRuns:
             "r.turn IS NOT NULL AND r.rule = g.rule AND (r.at_once, r.on_busy, r.on_dead) "
             "IS DISTINCT FROM (g.at_once, g.on_busy, g.on_dead)"
         )
-        concerned = f"SELECT DISTINCT r.key FROM runs r, {wanted} WHERE {other}"
+        concerned = f"SELECT DISTINCT r.key FROM runs r, {wanted} WHERE {other} LIMIT {REGROUPED}"
         keys = sorted([key for (key,) in await self._tx.all(concerned, *values)])
         await self._tx.run(_LOCK_GROUPS, keys)
         changed = await self._tx.run(
@@ -329,17 +335,14 @@ class PostgresRuns:
         await reopen(self._tx, {self._deliveries[id_] for id_ in again}, again)
         self._ended -= again
         self._ended |= {id_ for id_, member in changed.items() if member.ended}
-        if changed or turned:
+        members, runs = list(changed.items()), [(run.id, run.turn) for run in turned.values()]
+        for first in range(0, max(len(members), len(runs)), WRITTEN):
+            some = slice(first, first + WRITTEN)
             await self._tx.run(
                 _WRITE,
-                list(changed),
-                [STATE[member.state] for member in changed.values()],
-                [member.due_at for member in changed.values()],
-                [member.waits for member in changed.values()],
-                [escape(member.reason) for member in changed.values()],
+                *columns([_row(*one) for one in members[some]], 5),
                 self._tx.db.wall(self._now),
-                list(turned),
-                [run.turn for run in turned.values()],
+                *columns(runs[some], 2),
             )
 
     async def _insert(self, new: Sequence[tuple[NewRun, GroupedRun]]) -> None:
@@ -372,6 +375,12 @@ class PostgresRuns:
         )
 
 
+def _row(job: str, member: Member) -> tuple[Any, ...]:
+    """What changes of a job, as _WRITE takes it."""
+    standing = STATE[member.state], member.due_at, member.waits
+    return job, *standing, escape(member.reason)
+
+
 def _grouped(turn: Turn | None) -> tuple[Any, ...]:
     return (None,) * 4 if turn is None else (escape(turn.value), *group_columns(turn.group))
 
@@ -384,14 +393,18 @@ def group_key(key: str | bytes) -> bytes:
 
 def _stored_member(row: Sequence[Any]) -> tuple[str, Member]:
     id_, action, state, due_at, target, waits, needs, attempt, reason = row
-    member = Member(
-        action, STATES[state], due_at, target, waits, decode_needs(needs), attempt, unescape(reason)
-    )
+    try:
+        needed = decode_needs(needs)
+    except ValueError:
+        needed = ()  # whoever leases it finds that nobody can read it
+    member = Member(action, STATES[state], due_at, target, waits, needed, attempt, unescape(reason))
     return f"job_{id_}", member
 
 
 async def regroup(tx: Tx, groups: Mapping[str, Group | None], *, generation: str, now: int) -> int:
-    """Apply the groups of this generation's rules, if it is the one in force."""
+    """
+    Apply the groups of this generation's rules, if it is the one in force: one step, of some keys.
+    """
     if not await in_force(tx, generation):
         return 0
     async with changing(tx, now) as changes:

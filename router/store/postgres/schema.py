@@ -5,11 +5,11 @@ from pathlib import Path
 
 from router.errors import StoreRefused
 from router.store.postgres.connection import Connection
+from router.store.values import MigrationStep
 
-MIGRATIONS = tuple(
-    path.read_text("utf-8")
-    for path in sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
-)
+_FILES = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
+MIGRATIONS = tuple([path.read_text("utf-8") for path in _FILES])
+NAMES = tuple([path.stem for path in _FILES])
 
 TABLES = tuple(re.findall(r"^CREATE TABLE (\w+) \(", "".join(MIGRATIONS), re.MULTILINE))
 """All of them, their partitions left out."""
@@ -19,7 +19,11 @@ OLDEST_PROGRAM = 1
 
 SERVER_MIN = 140_000
 _LOCK = 0x57_48_52_31
-"""One router migrates at a time."""
+"""One router migrates at a time; the others wait for it."""
+_LASTS_S = 600
+_WAITS = f"SET LOCAL statement_timeout = '{_LASTS_S}s'; SET LOCAL lock_timeout = 0"
+_WORKS = "SET LOCAL lock_timeout = '2s'"
+"""Whoever works on the tables meanwhile waits behind what waits for them."""
 
 
 async def check(connection: Connection) -> int:
@@ -47,19 +51,32 @@ async def check(connection: Connection) -> int:
     return int(row["schema"])
 
 
-async def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+async def due(connection: Connection) -> MigrationStep:
+    """What `migrate` would do; nothing is changed. Raises StoreRefused: as `check`."""
+    found = await check(connection)
+    restored = found > 0 and not await _is_numbered_here(connection)
+    return MigrationStep(found, max(found, len(MIGRATIONS)), NAMES[found:], restored)
+
+
+async def migrate(
+    connection: Connection, migrations: tuple[str, ...] = MIGRATIONS
+) -> MigrationStep:
     """
     Bring the tables to the newest version; routers of the version before go on working with them.
 
     Raises:
         StoreRefused: as `check`.
     """
-    if await check(connection) >= len(migrations) and await _is_numbered_here(connection):
-        return
+    step = await due(connection)
+    if step.before >= len(migrations) and not step.restored:
+        return step
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        for number in range(await check(connection) + 1, len(migrations) + 1):
-            await connection.execute(migrations[number - 1])
+        await connection.execute(_WAITS)
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK, timeout=_LASTS_S)
+        await connection.execute(_WORKS)
+        step = await due(connection)
+        for number in range(step.before + 1, len(migrations) + 1):
+            await connection.execute(migrations[number - 1], timeout=_LASTS_S)
             await connection.execute(
                 "INSERT INTO ledger (schema, oldest_program) VALUES ($1, $2) ON CONFLICT (one) "
                 "DO UPDATE SET schema = excluded.schema, oldest_program = excluded.oldest_program",
@@ -68,6 +85,12 @@ async def migrate(connection: Connection, migrations: tuple[str, ...] = MIGRATIO
             )
         if not await _is_numbered_here(connection):
             await _number_on(connection)
+    return step
+
+
+async def fingerprint_key(connection: Connection) -> bytes:
+    """With which fingerprints of this ledger are made."""
+    return bytes(await connection.fetchval("SELECT fingerprint_key FROM ledger"))
 
 
 async def _database(connection: Connection) -> str:

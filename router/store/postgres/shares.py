@@ -1,12 +1,13 @@
 """What each router may use of the limits of targets, as one of them divides it for all."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from router.model.share import NO_REPORT, Division, Given, ShareReport, ShareRow, Shares
 from router.store.postgres.database import Tx
+from router.store.values import NodeLoad
 
 _GONE = """
     SELECT s.node::text FROM shares s
@@ -21,8 +22,18 @@ _GIVE = """
     INSERT INTO shares VALUES ($1, $2, $3, $4) ON CONFLICT (node) DO UPDATE
     SET version = excluded.version, given = excluded.given, held = excluded.held
 """
+_LOADS = """
+    SELECT coalesce(s.node::text, r.node), s.given, r.running
+    FROM shares s FULL JOIN (
+        SELECT node, json_object_agg(target, jobs) AS running FROM (
+            SELECT split_part(lease, '/', 1) AS node, target, count(*) AS jobs
+            FROM queue WHERE lease IS NOT NULL GROUP BY 1, 2
+        ) by_target GROUP BY node
+    ) r ON r.node = s.node::text
+"""
 Lost = Callable[[Tx, str], Awaitable[frozenset[str]]]
 _given = msgspec.json.Decoder(Given)
+_running = msgspec.json.Decoder(dict[str, int])
 _report = msgspec.json.Decoder(ShareReport)
 
 
@@ -39,6 +50,14 @@ async def divide(tx: Tx, node: str, division: Division, lost: Lost) -> Shares | 
     changed = division(rows)
     await tx.each(_GIVE, [_values(row) for row in changed])
     return next((row.shares for row in (*changed, *rows) if row.node == node), None)
+
+
+async def loads(tx: Tx) -> Mapping[str, NodeLoad]:
+    """What each node was given, and what runs under its leases."""
+    return {
+        node: NodeLoad(_given.decode(given or b"{}"), _running.decode(running or "{}"))
+        for node, given, running in await tx.all(_LOADS)
+    }
 
 
 def to_shares(version: int, given: bytes) -> Shares:

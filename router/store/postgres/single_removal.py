@@ -37,7 +37,8 @@ class Sweep:
             if first >= end:
                 first = ""
                 break
-            following, going = await self._db.ask(partial(self._window, ages, first, end))
+            window = partial(may_go, ages, first, end, kept=self._kept)
+            following, going = await self._db.ask(window)
             room = limit - removed
             if going:
                 work = partial(remove, ages=ages, ids=going[:room], kept=self._kept, now=now)
@@ -48,10 +49,12 @@ class Sweep:
         self._first = first if first < end else ""
         return removed
 
-    async def _window(self, ages: Ages, first: str, end: str, tx: Tx) -> tuple[str, list[str]]:
-        following = await next_window(tx, first, end, kept=self._kept)
-        rows = await judged(tx, ages, BETWEEN, first, following, kept=self._kept)
-        return following, [f"dlv_{row['id']}" for row in rows if row["may_go"]]
+
+async def may_go(ages: Ages, first: str, end: str, tx: Tx, *, kept: bool) -> tuple[str, list[str]]:
+    """Where the window ends that begins at an id, and those in it that may go."""
+    following = await next_window(tx, first, end, kept=kept)
+    rows = await judged(tx, ages, BETWEEN, first, following, kept=kept)
+    return following, [f"dlv_{row['id']}" for row in rows if row["may_go"]]
 
 
 async def remove(tx: Tx, *, ages: Ages, ids: Sequence[str], kept: bool, now: int) -> int:

@@ -8,10 +8,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.model.job import Job, Settlement
+from router.model.job import Group, Job, Settlement
 from router.model.operations import Audit
 from router.model.store_address import DatabaseUrl
 from router.model.target import Pause
+from router.store.common.copy_counts import CopyCounts
 from router.store.postgres import (
     accepting,
     adding,
@@ -54,9 +55,6 @@ from router.store.values import (
 T = TypeVar("T")
 P = ParamSpec("P")
 
-COPIES_WAIT_S = 1.0
-"""Counts of copies are written at most this often."""
-
 
 def _verb(
     function: Callable[Concatenate[Tx, P], Awaitable[T]],
@@ -86,15 +84,17 @@ class PostgresStore:
         self._ends = Merged(partial(settling.settle_all, db))
         self._copies = copies.Copies()
         self._pruner = pruning.Pruner(db)
-        self._counting: asyncio.Task[None] | None = None
+        self._counts = CopyCounts(db.clock, partial(self._copies.write, db))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.fingerprint_key = b""
 
     async def start(self) -> None:
         """Bring the tables to their newest version. Raises StoreRefused, StoreUnavailable."""
         await self._db.open()
         await self._db.write.run(schema.migrate)
         await self._db.write.run(receiving.refuse_unfinished)
+        self.fingerprint_key = await self._db.write.run(schema.fingerprint_key)
         await self._db.transact(lambda tx: partitions.prepare(tx, self._db.clock.ledger()))
 
     # -- intake ----------------------------------------------------------------------------------
@@ -207,7 +207,11 @@ class PostgresStore:
             changed += more
         return changed
 
-    regroup = _verb(runs.regroup)
+    async def regroup(
+        self, groups: Mapping[str, Group | None], *, generation: str, now: int
+    ) -> int:
+        step = partial(runs.regroup, groups=groups, generation=generation, now=now)
+        return await self._until_none(step)
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()
@@ -248,26 +252,12 @@ class PostgresStore:
         for acceptance, receipt in zip(group, receipts, strict=True):
             if isinstance(receipt, Duplicate):
                 self._copies.add(receipt.delivery, acceptance.delivery.received_at)
-        if self._copies and self._counting is None:
-            self._counting = asyncio.get_running_loop().create_task(self._count_soon())
-
-    async def _count_soon(self) -> None:
-        await self._db.clock.sleep(COPIES_WAIT_S)
-        self._counting = None
-        # Should it fail, the counts stay in memory and go with the next ones.
-        with contextlib.suppress(StoreUnavailable):
-            await self._copies.write(self._db)
+        if self._copies:
+            self._counts.came()
 
     async def _write_copies(self) -> None:
-        await self._stop_counting()
+        await self._counts.stop()
         await self._copies.write(self._db)
-
-    async def _stop_counting(self) -> None:
-        task, self._counting = self._counting, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     # -- the owner -------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from router.model.ids import earliest
 from router.store.common.columns import decode_events, to_delivery
 from router.store.common.commit_order import EXAMINED_MAX, choose, no_cursor, time_of
 from router.store.sqlite.fragments import DELIVERY_COLUMNS, LISTED, listed
+from router.store.sqlite.paging import history_of
 from router.store.sqlite.writer_state import last_number
 from router.store.values import FeedQuery, Following, Stored
 
@@ -48,7 +49,7 @@ def following(db: sqlite3.Connection, asked: FeedQuery) -> Following:
     if whole and len(rows) < EXAMINED_MAX:
         end = Cursor(max(last_number(db), end.number), end.delivery)
     return Following(
-        deliveries=_whole(db, [rows[at][0] for at in chosen]),
+        deliveries=_whole(db, [rows[at][0] for at in chosen], history=asked.history),
         cursor=str(end),
         more=not whole or len(rows) == EXAMINED_MAX,
         removed=end.number - start.number - examined,
@@ -56,7 +57,7 @@ def following(db: sqlite3.Connection, asked: FeedQuery) -> Following:
     )
 
 
-def _whole(db: sqlite3.Connection, numbers: list[int]) -> tuple[Stored, ...]:
+def _whole(db: sqlite3.Connection, numbers: list[int], *, history: bool) -> tuple[Stored, ...]:
     rows = db.execute(
         f"SELECT {DELIVERY_COLUMNS}, d.events, d.n FROM deliveries d "
         "JOIN generations g ON g.n = d.generation "
@@ -64,7 +65,15 @@ def _whole(db: sqlite3.Connection, numbers: list[int]) -> tuple[Stored, ...]:
         (listed(numbers),),
     )
     return tuple(
-        [Stored(str(Cursor(r[8], r[0])), to_delivery(r[:7]), decode_events(r[7])) for r in rows]
+        [
+            Stored(
+                str(Cursor(number, row[0])),
+                to_delivery(row),
+                decode_events(events),
+                history=history_of(db, number) if history else (),
+            )
+            for *row, events, number in rows.fetchall()
+        ]
     )
 
 

@@ -102,4 +102,4 @@ class MemoryStore(SqliteStore):
 
     async def close(self) -> None:
         """Stop what is under way; the memory is there for the next."""
-        await self._stop_counting()
+        await self._counts.stop()

@@ -6,7 +6,7 @@ from itertools import islice
 from router.model.operations import Change, Planned
 from router.store.common.columns import to_attempt
 from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, place, to_plan
-from router.store.common.selection import PAGE
+from router.store.common.selection import limit_of
 from router.store.common.states import STATES
 from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED
 from router.store.sqlite.selection import SqliteSelection
@@ -27,7 +27,7 @@ def events(
         asked,
     )
     found = (event for row in rows for event in events_in(row, last, selector.event))
-    return tuple(islice(found, PAGE if selector.limit is None else selector.limit))
+    return tuple(islice(found, limit_of(selector)))
 
 
 def attempts(
@@ -44,7 +44,7 @@ def attempts(
         f"d.id, j.rule, j.action, d.endpoint FROM {JOBS_JOINED} "
         "JOIN attempts a ON a.job = j.n JOIN generations g2 ON g2.n = a.generation "
         f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
-        [*asked, PAGE if selector.limit is None else selector.limit],
+        [*asked, limit_of(selector)],
     )
     return tuple([ListedAttempt(to_attempt(row[:8]), *row[8:]) for row in rows])
 

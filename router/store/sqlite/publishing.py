@@ -2,12 +2,10 @@
 
 import sqlite3
 
-import msgspec
-
 from router.store.common.publications import KEPT, following
 from router.store.sqlite.damage import legible
 from router.store.sqlite.writer_state import Book
-from router.store.values import Publication
+from router.store.values import NO_LOCAL, Local, Publication
 
 
 def published(db: sqlite3.Connection, by: str | None = None) -> Publication | None:
@@ -21,13 +19,19 @@ def published(db: sqlite3.Connection, by: str | None = None) -> Publication | No
 
 
 def publish(
-    book: Book, generation: str, *, by: str, at: int, after: int | None = None
+    book: Book,
+    generation: str,
+    *,
+    by: str,
+    at: int,
+    after: int | None = None,
+    local: Local = NO_LOCAL,  # noqa: ARG001 - there is no other machine to compare
 ) -> Publication:
     """Put a generation in force, within the open transaction; gives what is in force then."""
     newest, given = published(book.db), Publication(0, generation, by, at)
     then = following(given, newest, published(book.db, by), after)
     if then is not newest:
-        book.db.execute("INSERT INTO published VALUES (?, ?, ?, ?)", msgspec.structs.astuple(then))
+        book.db.execute("INSERT INTO published VALUES (?, ?, ?, ?)", (then.seq, generation, by, at))
         book.db.execute("DELETE FROM published WHERE seq <= ?", (then.seq - KEPT,))
         book.pages += 2
     return then

@@ -2,19 +2,21 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreRefused, StoreUnavailable
+from router.model.job import Attempt, Job
 from router.store.sqlite import (
     audit_log,
     clock_step,
     journal,
     lists,
     paging,
+    pruning,
     publishing,
     reading,
     replaying,
@@ -22,7 +24,7 @@ from router.store.sqlite import (
 )
 from router.store.sqlite.commit_order import following
 from router.store.sqlite.connection import open_existing, open_read_only, refusing
-from router.store.values import NodeSeen
+from router.store.values import NodeLoad, NodeSeen
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -49,6 +51,8 @@ class SqliteReader:
     Reads over a read-only connection. `before`: what the writer still holds in memory of
     deliveries is written first.
     """
+
+    shared = False
 
     def __init__(
         self,
@@ -90,12 +94,22 @@ class SqliteReader:
     rule_counts = _question(reading.rule_counts)
     lost_leases = _question(reading.under)
     offset = _question(clock_step.offset)
+    removable = _question(pruning.removable)
+
+    async def ended_elsewhere(
+        self, since: int, here: Collection[str], limit: int
+    ) -> tuple[tuple[Job, Attempt], ...]:
+        del since, here, limit
+        return ()
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         return frozenset({one for _, one in await self.ask(reading.holders)} - {node})
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         return () if self.node is None else (self.node,)
+
+    async def node_loads(self) -> Mapping[str, NodeLoad]:
+        return {}
 
     async def size(self) -> int:
         return await self.ask(reading.held_bytes) + journal.journal_bytes(self._path)

@@ -7,11 +7,19 @@ from typing import Any
 
 import msgspec
 
-from router.errors import AmbiguousId
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
+from router.store.common.answers import (
+    GENERATIONS_WITH,
+    NAMES,
+    RULE_COUNTS,
+    to_counts,
+    to_generation,
+    to_rule_counts,
+    to_target_counts,
+)
 from router.store.common.columns import (
     decode_events,
     decode_json,
@@ -20,7 +28,7 @@ from router.store.common.columns import (
     to_summary,
 )
 from router.store.common.death_causes import by_cause
-from router.store.common.selection import PAGE, only
+from router.store.common.selection import limit_of, only
 from router.store.common.states import OUTCOME, STATES
 from router.store.sqlite.damage import is_unreadable, legible
 from router.store.sqlite.fragments import (
@@ -50,7 +58,7 @@ def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySumm
         f"WHERE {sql} ORDER BY d.id DESC LIMIT ?) chosen "
         "JOIN deliveries d ON d.n = chosen.n LEFT JOIN copies c ON c.delivery = d.n "
         "ORDER BY d.id DESC",
-        [*asked, PAGE if selector.limit is None else selector.limit],
+        [*asked, limit_of(selector)],
     ).fetchall()
     jobs: dict[int, dict[str, int]] = {row[0]: {} for row in rows}
     for number, state, count in db.execute(
@@ -91,8 +99,7 @@ def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
 def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
     """Newest first."""
     sql, asked = SqliteSelection(selector).jobs()
-    limit = PAGE if selector.limit is None else selector.limit
-    return jobs_where(db, f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, limit])
+    return jobs_where(db, f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, limit_of(selector)])
 
 
 def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
@@ -143,12 +150,7 @@ def results(db: sqlite3.Connection, job: str, actions: frozenset[str]) -> Mappin
 
 def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
     """Jobs by rule and state."""
-    found: dict[str, dict[JobState, int]] = {}
-    for rule, state, count in db.execute(
-        "SELECT rule, state, count(*) FROM jobs GROUP BY rule, state"
-    ):
-        found.setdefault(rule, {})[STATES[state]] = count
-    return found
+    return to_counts(db.execute("SELECT rule, state, count(*) FROM jobs GROUP BY rule, state"))
 
 
 def causes(db: sqlite3.Connection, selector: Selector) -> tuple[Cause, ...]:
@@ -167,20 +169,12 @@ def names(db: sqlite3.Connection, kind: NameKind) -> tuple[str, ...]:
     """Of a rule also where only its counts are left."""
     if kind == "cause":
         return tuple(sorted([cause.key for cause in causes(db, Selector())]))
-    sql = {
-        "endpoint": "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1",
-        "rule": "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1",
-    }[kind]
-    return tuple([name for (name,) in db.execute(sql)])
+    return tuple([name for (name,) in db.execute(NAMES[kind])])
 
 
 def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
     """What was counted, by rule."""
-    rows = db.execute(
-        "SELECT rule, evaluated, matched, errored, shadowed, counted_since, last_matched_at "
-        "FROM rule_counts ORDER BY rule"
-    )
-    return {row[0]: RuleCount(*row) for row in rows}
+    return to_rule_counts(db.execute(RULE_COUNTS))
 
 
 def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
@@ -190,13 +184,7 @@ def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
         f"WHERE {DUE} GROUP BY 1, 2 UNION ALL SELECT target, state, count(*), NULL FROM jobs "
         f"WHERE {HELD} GROUP BY 1, 2"
     )
-    found: dict[str, dict[str, int]] = {}
-    for target, state, count, due_at in rows:
-        values = found.setdefault(target, {})
-        values[STATES[state]] = count
-        if due_at is not None:
-            values["oldest_due"] = min(due_at, values.get("oldest_due", due_at))
-    return {target: TargetCounts(**values) for target, values in found.items()}
+    return to_target_counts(rows)
 
 
 def targets(db: sqlite3.Connection) -> Mapping[str, int]:
@@ -241,22 +229,12 @@ def generation(db: sqlite3.Connection, prefix: str) -> Generation | None:
         "WHERE text IS NOT NULL AND id >= ? AND id < ? ORDER BY id LIMIT 2",
         (prefix, prefix + "\U0010ffff"),
     ).fetchall()
-    if not rows:
-        return None
-    if len(rows) > 1 and rows[0][0] != prefix:
-        raise AmbiguousId(f"{prefix} fits several generations; write more of it")
-    id_, text, context, created_at = rows[0]
-    return Generation(id_, text, decode_json(context), created_at)
+    return to_generation(rows, prefix)
 
 
 def generations_with(db: sqlite3.Connection, rule: str) -> tuple[str, ...]:
     """Ids of kept generations that jobs of this rule have named, newest first."""
-    rows = db.execute(
-        "SELECT g.id FROM rule_generations r JOIN generations g ON g.n = r.generation "
-        "WHERE r.rule = ? AND g.text IS NOT NULL ORDER BY g.created_at DESC, g.n DESC",
-        (rule,),
-    )
-    return tuple([row[0] for row in rows])
+    return tuple([id_ for (id_,) in db.execute(GENERATIONS_WITH, (rule,))])
 
 
 def held_bytes(db: sqlite3.Connection) -> int:

@@ -9,10 +9,9 @@ from router.errors import StoreRefused
 APPLICATION_ID = 0x57_48_52_31
 """Marks the file as ours ("WHR1"), so that no other SQLite file is taken for a store."""
 
-MIGRATIONS = tuple(
-    path.read_text("utf-8")
-    for path in sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
-)
+_FILES = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
+MIGRATIONS = tuple([path.read_text("utf-8") for path in _FILES])
+NAMES = tuple([path.stem for path in _FILES])
 
 
 def check(db: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> int:

@@ -1,7 +1,6 @@
 """The store in one SQLite file."""
 
 import asyncio
-import contextlib
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -11,11 +10,12 @@ from pathlib import Path
 from typing import Any, Concatenate
 
 from router.clock import Clock
-from router.errors import RouterError, StoreRefused, StoreUnavailable
+from router.errors import RouterError, StoreRefused
 from router.model.job import Job, NewJob, Settlement
 from router.model.operations import Audit
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.model.target import Pause
+from router.store.common.copy_counts import CopyCounts
 from router.store.sqlite import (
     adding,
     audit_log,
@@ -61,9 +61,6 @@ from router.store.values import (
     untold,
 )
 
-COPIES_WAIT_S = 1.0
-"""Counts of copies are written at most this often."""
-
 
 def _verb(
     function: Callable[Concatenate[Book, P], T],
@@ -88,6 +85,7 @@ class SqliteStore:
     """
 
     shared = False
+    fingerprint_key = b""
 
     def __init__(
         self, path: Path, clock: Clock, lock: location.Lock, on_commit: OnCommit = uncounted
@@ -99,7 +97,7 @@ class SqliteStore:
         self._writer = Writer(self._open, self._fail, on_commit, lock.gone)
         self.reads: SqliteReader
         self._search = pruning.PruneSearch()
-        self._counting: asyncio.Task[None] | None = None
+        self._counts = CopyCounts(clock, lambda: self._work(operations.write_copies))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.remark = remark()
@@ -149,7 +147,7 @@ class SqliteStore:
         self, group: Sequence[tuple[Settlement, Acceptance | None]]
     ) -> "asyncio.Future[Sequence[Settled | RouterError]]":
         if any(own is not None for _, own in group):
-            self._count_later()
+            self._counts.came()
         ends = self._writer.submit("settle", group, self._clock.ledger())
         if self._marks:
             ends.add_done_callback(partial(self._unmark, group))
@@ -184,7 +182,7 @@ class SqliteStore:
             lambda book: leasing.recover(book, nodes, now, on_interrupt_dead, died, begun)
         )
         self._marks.recovered(nodes)
-        self._count_later()
+        self._counts.came()
         return recovered
 
     async def join(self, card: NodeCard) -> str:
@@ -276,7 +274,7 @@ class SqliteStore:
         if self._closed:
             return
         self._closed = True
-        await self._stop_counting()
+        await self._counts.stop()
         await self.reads.close()
         await self._writer.close()
         self._lock.close()
@@ -324,31 +322,11 @@ class SqliteStore:
     def _count_copies(self, receipts: "asyncio.Future[Any]") -> None:
         failed = receipts.cancelled() or receipts.exception() is not None
         if not failed and Duplicate in map(type, receipts.result()):
-            self._count_later()
-
-    def _count_later(self) -> None:
-        """Something accepted may have been a copy: its count is written before long."""
-        if self._counting is None:
-            self._counting = asyncio.create_task(self._count_soon())
-
-    async def _count_soon(self) -> None:
-        await self._clock.sleep(COPIES_WAIT_S)
-        self._counting = None
-        # Should it fail, the counts stay in memory and go with the next ones.
-        with contextlib.suppress(StoreUnavailable):
-            await self._work(operations.write_copies)
+            self._counts.came()
 
     async def _write_copies(self) -> None:
-        if self._counting is not None:
-            await self._stop_counting()
+        if await self._counts.stop():
             await self._work(operations.write_copies)
-
-    async def _stop_counting(self) -> None:
-        task, self._counting = self._counting, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     def _fail(self, reason: str) -> None:
         if not self.failure.done():

@@ -12,6 +12,7 @@ from router.store.common.states import STATES
 from router.store.sqlite import audit_log, journal, location, schema
 from router.store.sqlite.connection import open_existing, open_writer, refusing
 from router.store.sqlite.fragments import DUE, OFFSET
+from router.store.values import MigrationStep
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
@@ -32,13 +33,6 @@ class StoreFacts(msgspec.Struct, frozen=True):
     keys: int
     jobs: dict[str, int]
     oldest_due_at: int | None
-
-
-class MigrationStep(msgspec.Struct, frozen=True):
-    """A migration done, or to be done."""
-
-    before: int
-    after: int
 
 
 def about(path: Path) -> StoreFacts:
@@ -84,7 +78,8 @@ def due(path: Path) -> MigrationStep:
         StoreRefused: as `about`.
     """
     with refusing(path), closing(open_existing(path)) as db:
-        return MigrationStep(schema.check(db), len(schema.MIGRATIONS))
+        found = schema.check(db)
+        return MigrationStep(found, len(schema.MIGRATIONS), schema.NAMES[found:])
 
 
 def upgrade(path: Path) -> MigrationStep:

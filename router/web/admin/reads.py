@@ -11,7 +11,8 @@ from router import metrics
 from router.errors import UsageError
 from router.expressions import encode_json
 from router.operator import answers
-from router.operator.protocol import Running
+from router.operator.node_rows import NodeList
+from router.operator.protocol import NODE_HEADER, Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.store.values import Generation, Selector
@@ -197,6 +198,11 @@ class ServerRoutes(Controller):
         """Named ones first."""
         return await questions.targets()
 
+    @question("/api/nodes", "The routers that share the store.")
+    async def nodes(self, questions: Given[StoreQuestions]) -> NodeList:
+        """In the order in which they joined; a store that is a file has none."""
+        return await questions.nodes()
+
     @question("/api/endpoints", "Endpoints: their addresses.")
     async def endpoints(self, questions: Given[StoreQuestions]) -> answers.Endpoints:
         """In file order."""
@@ -216,7 +222,7 @@ class ServerRoutes(Controller):
     async def refusals(self, request: AdminRequest, running: Given[Running]) -> answers.RefusalList:
         """Newest first."""
         most = request.query.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX)
-        return request.visible(running.refusals(most))
+        return request.visible(await running.refusals(most, _node(request)))
 
     @question("/api/refusal", "One refused request, whole.", *_REFUSAL, payloads=True)
     async def refusal(
@@ -224,14 +230,20 @@ class ServerRoutes(Controller):
     ) -> answers.RefusedRequest:
         """The newest, unless it is named."""
         query = request.query
-        return running.refusal(query.text("id") or "last", query.text("endpoint"))
+        wanted, endpoint = query.text("id") or "last", query.text("endpoint")
+        return await running.refusal(wanted, endpoint, _node(request))
 
     @question("/api/output", "What a running command has written.", *_OUTPUT, payloads=True)
     async def output(self, request: AdminRequest, running: Given[Running]) -> answers.JobOutput:
         """Since the `next` that is given."""
         if (job := request.query.text("job")) is None:
             raise UsageError("name the job: ?job=ID")
-        return running.output(job, request.query.text("after") or "")
+        return await running.output(job, request.query.text("after") or "", _node(request))
+
+
+def _node(request: AdminRequest) -> str | None:
+    """The one node that is asked, by another one; None: whichever knows."""
+    return request.header(NODE_HEADER.encode("ascii"))
 
 
 def _searching(request: AdminRequest, states: tuple[str, ...]) -> Selector:

@@ -37,7 +37,8 @@ def redacted(found: T) -> T:
         case Cause():
             kept = replace(found, reason=found.reason.partition(":")[0])
         case RefusalList():
-            kept = RefusalList([{**refusal, "hint": None} for refusal in found.refusals])
+            hidden = [{**refusal, "hint": None} for refusal in found.refusals]
+            kept = replace(found, refusals=hidden)
         case Struct():
             kept = _inner(found)
     return cast("T", kept)

@@ -43,11 +43,17 @@ class KnownCaller(NamedTuple):
 
 
 class Frame:
-    """Puts pages into their frame. `standing` is how the router is now."""
+    """
+    Puts pages into their frame. `standing` is how the router is now; `shared`: others may have its
+    store.
+    """
 
-    def __init__(self, renderer: Renderer, standing: Callable[[], RouterStatus]) -> None:
+    def __init__(
+        self, renderer: Renderer, standing: Callable[[], RouterStatus], *, shared: bool = False
+    ) -> None:
         self._renderer = renderer
         self._standing = standing
+        self._shared = shared
 
     def page(
         self, template: str, known: KnownCaller | None, status: int = 200, **values: Any
@@ -58,6 +64,7 @@ class Frame:
             "may_change": known is not None and known.caller.role == "operator",
             "proof": known.proof if known else "",
             "logged_in": known is not None and known.logged_in,
+            "shared": self._shared,
             "standing": self._standing() if known else None,
         }
         body = self._renderer.page(template, **shared, **values)

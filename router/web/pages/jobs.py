@@ -55,8 +55,9 @@ class JobPages(Controller):
         """A job with its attempts, and what it writes while it runs."""
         found, bodies = context.request.visible(await context.questions.job(job)), context.bodies
         one = found.job
-        running = one.state == "running" and bodies
-        output = context.running.output(one.id, "") if running else JobOutput(running=False)
+        output = JobOutput(running=False)
+        if one.state == "running" and bodies:
+            output = await context.running.output(one.id, "")
         return context.page(
             "job.html", job=one, attempts=found.attempts, output=output, open=one.state in OPEN,
             name=context.name(),

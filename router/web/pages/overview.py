@@ -1,4 +1,4 @@
-"""Pages of the router itself: refusals, rules, targets, generations, and who did what."""
+"""Pages of the router itself: refusals, rules, targets, nodes, generations, and who did what."""
 
 import contextlib
 
@@ -22,18 +22,17 @@ FIND = QueryParameter("find", "Only names with this in them.")
 
 
 class OverviewPages(Controller):
-    """Refusals, rules, targets, generations, and who did what."""
+    """Refusals, rules, targets, nodes, generations, and who did what."""
 
     @page("/refused")
     async def refused(self, context: Given[PageContext]) -> Shown:
         """Recently refused requests."""
-        found = context.running.refusals(REFUSALS_SHOWN)
-        return context.page("refused.html", refusals=found.refusals)
+        return context.page("refused.html", found=await context.running.refusals(REFUSALS_SHOWN))
 
     @page("/refused/{refusal:str}", payloads=True)
     async def refusal_of(self, context: Given[PageContext], refusal: FromPath[str]) -> Shown:
         """One refused request, whole."""
-        found = context.running.refusal(refusal, None)
+        found = await context.running.refusal(refusal, None)
         return context.page(
             "refusal.html", refusal=found, body=shown.shown_body(found.body_base64, whole=True)
         )
@@ -75,6 +74,11 @@ class OverviewPages(Controller):
         form = context.form
         await act(TargetRequest(form.get("target", ""), form.get("reason", "")), context.request.by)
         return see_other("/targets")
+
+    @page("/nodes")
+    async def nodes(self, context: Given[PageContext]) -> Shown:
+        """The routers that share the store."""
+        return context.page("nodes.html", found=await context.questions.nodes())
 
     @page("/reload")
     async def generations(self, context: Given[PageContext]) -> Shown:

@@ -8,6 +8,7 @@ import pytest
 
 from router.cli.captured_request import as_json
 from router.providers import builtin
+from tests.acceptance.process import free_ports
 from tests.unit.cli.conftest import Router
 from tests.unit.providers.makers import a_delivery, changed, invented
 
@@ -357,3 +358,15 @@ def test_without_a_server_nothing_is_kept(router: Router, rules: Path) -> None:
     ran = router("doctor", "-f", rules, "--refused", "last", "--admin", "127.0.0.1:1")
     assert ran.code == 1
     assert "no server runs" in ran.err
+
+
+def test_a_database_that_is_away_is_one_problem_among_others(router: Router, rules: Path) -> None:
+    (port,) = free_ports(1)
+    store = f"postgresql://router:hush-hush-hush@127.0.0.1:{port}/x"
+    done = router("doctor", "-f", rules, "--store", store, "--json")
+    assert done.code == 1, done.err
+    checks = {one["name"]: one for one in json.loads(done.out)["checks"]}
+    assert checks["database"]["verdict"] == "problem"
+    assert checks["heard"]["verdict"] == "not checked"
+    assert "base_url" in checks
+    assert "hush" not in done.out + done.err

@@ -8,7 +8,7 @@ import pytest
 from router.cli.publish import _compare_and_set
 from router.errors import UsageError
 from router.store.sqlite.store import open_store
-from tests.builders import a_ruleset
+from router.store.values import Publication
 from tests.clocks import ManualClock
 from tests.unit.cli.conftest import SMALL, Router
 
@@ -19,7 +19,7 @@ async def raced(path: Path) -> None:
     await store.publish("g2", by="two", at=2, after=1)
     try:
         with pytest.raises(UsageError, match=r"two has published g2 .*--dry-run"):
-            await _compare_and_set(store, a_ruleset(generation="g3"), first, "one", 3)
+            await _compare_and_set(store, Publication(0, "g3", "one", 3), first)
         assert await store.reads.audited(None, None, 9) == ()
         found = await store.reads.published()
         assert found
@@ -36,6 +36,7 @@ def test_one_router_goes_by_its_file(router: Router, rules: Path) -> None:
     ran = router("rules", "publish", rules)
     assert ran.code == 2
     assert "PostgreSQL" in ran.err
+    assert not [*rules.parent.glob("*.db")], "it was not even opened"
 
 
 FAILS = """\

@@ -135,12 +135,14 @@ def test_a_migration_is_looked_at_then_done(router: Router, rules: Path, tmp_pat
     old = sqlite3.connect(path, isolation_level=None)
     schema.migrate(old, schema.MIGRATIONS[:1])
     old.close()
-    look = router("store", "migrate", "--check", "-f", rules)
-    assert (look.code, look.out) == (1, f"{path} would go from schema 1 to {newest}\n")
+    steps = f"from schema 1 to {newest}: {', '.join(schema.NAMES[1:])}"
+    for word in ("--check", "--dry-run"):
+        look = router("store", "migrate", word, "-f", rules)
+        assert (look.code, look.out) == (1, f"{path} would go {steps}\n")
     reported = router("store", "info", "-f", rules)
     assert f"1; this router needs {newest}: `router store migrate`" in reported.out
     done = router("store", "migrate", "-f", rules)
-    assert (done.code, done.out) == (0, f"{path} went from schema 1 to {newest}\n")
+    assert (done.code, done.out) == (0, f"{path} went {steps}\n")
     again = router("store", "migrate", "--check", "-f", rules)
     assert (again.code, again.out) == (0, f"{path} has schema {newest}, as this router needs\n")
 

@@ -393,7 +393,7 @@ def test_a_development_store_is_found_where_only_that_one_is(ask: Router, ledger
 def test_revive_without_a_server_waits_for_the_next_one(ask: Router) -> None:
     ran = ask("revive", JOB[:16])
     assert (ran.code, ran.out) == (0, "1 job revived\n")
-    assert "wait for the next `router serve`" in ran.err
+    assert "wait for a `router serve` on this store" in ran.err
     assert json.loads(ask("dead", "--json").out) == []
     assert json.loads(ask("revive", "--rule", "paid", "--yes", "--json").out)["revived"] == 0
 

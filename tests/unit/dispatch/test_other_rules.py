@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from router.dispatch.settlement import NOT_HERE
 from router.model.job import Job
 from tests.unit.dispatch.bench import Bench, on_bench
 
@@ -52,6 +53,22 @@ async def test_a_job_of_a_rule_that_cannot_be_had_is_left_to_others(bench: Bench
     others.can_be_had = {"theirs"}
     await asyncio.sleep(12)
     assert bench.states() == {"job_0": "succeeded", "job_1": "succeeded"}
+
+
+@on_bench
+async def test_a_job_that_no_node_can_run_is_leased_ever_more_rarely(bench: Bench) -> None:
+    """At last each ten minutes; its attempts say why, and it runs when it can."""
+    bench.others = others = Others()
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(rule="theirs"))
+    await asyncio.sleep(7_200)
+    tried = [one for one in bench.ledger.attempts if one.job == "job_0"]
+    assert 7 <= len(tried) <= 18
+    assert {(one.outcome, one.reason) for one in tried} == {("interrupted", NOT_HERE)}
+    assert bench.ledger.records["job_0"].charged == 0
+    others.can_be_had = {"theirs"}
+    await asyncio.sleep(601)
+    assert bench.states() == {"job_0": "succeeded"}
 
 
 @on_bench

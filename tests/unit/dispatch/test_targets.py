@@ -155,6 +155,19 @@ async def test_shell_jobs_have_no_breaker(bench: Bench) -> None:
 
 
 @on_bench
+async def test_the_first_call_of_a_target_is_in_use_before_it_has_ended(bench: Bench) -> None:
+    Target(bench, takes_s=20)
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(kind="shell", target="r/a"))
+    await asyncio.sleep(1)
+    (row,) = bench.dispatcher.targets()
+    assert (row.target, row.in_use, row.attempts, row.success) == ("r/a", 1, 0, None)
+    await asyncio.sleep(20)
+    (row,) = bench.dispatcher.targets()
+    assert (row.in_use, row.attempts) == (0, 1)
+
+
+@on_bench
 async def test_intake_goes_on_while_a_target_is_down(bench: Bench) -> None:
     await _down(bench)
     for _ in range(1_000):

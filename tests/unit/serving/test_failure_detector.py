@@ -1,5 +1,7 @@
 """Who is taken for gone, and when: beats as the store tells them, times as numbers."""
 
+import math
+
 from router.serving.failure_detector import FailureDetector
 from router.store.values import NodeCard, NodeSeen
 
@@ -7,8 +9,11 @@ GONE_S, CLOSED_S, GAP_S = 15.0, 3.0, 5.0
 CARD = NodeCard("n", None, "1", "g")
 
 
-def a_node(beats: int = 1, *, number: str = "2", closed: bool = False) -> NodeSeen:
-    return NodeSeen(number, CARD, beats, 0, closed=closed)
+def a_node(
+    beats: int = 1, *, number: str = "2", closed: bool = False, beat_at: float = 10_000.0
+) -> NodeSeen:
+    """One that has just beaten, unless it is told when."""
+    return NodeSeen(number, CARD, beats, round(beat_at * 1000), closed=closed)
 
 
 class Observer:
@@ -18,7 +23,8 @@ class Observer:
         self.detector, self.now = FailureDetector(), 100.0
 
     def looks(self, *others: NodeSeen) -> list[str]:
-        found = self.detector.gone(others, asked=self.now, answered=self.now)
+        now = round(self.now * 1000)
+        found = self.detector.gone(others, now=now, asked=self.now, answered=self.now)
         return [one.number for one in found]
 
     def passes(self, seconds: float, *others: NodeSeen) -> list[str]:
@@ -60,6 +66,35 @@ def test_who_has_closed_its_connection_is_gone_sooner() -> None:
     assert observer.looks(a_node(closed=True)) == []
     assert observer.passes(CLOSED_S - 0.1, a_node(closed=True)) == []
     assert observer.passes(0.1, a_node(closed=True)) == ["2"]
+
+
+def test_it_stands_still_from_its_last_beat_on_not_from_when_that_was_seen() -> None:
+    observer = Observer()
+    observer.looks(a_node(beat_at=100.0))
+    observer.passes(1, a_node(2, closed=True, beat_at=100.3))
+    assert observer.detector.next_look == 100.3 + CLOSED_S
+    assert observer.passes(CLOSED_S - 0.8, a_node(2, closed=True, beat_at=100.3)) == []
+    assert observer.passes(0.1, a_node(2, closed=True, beat_at=100.3)) == ["2"]
+    assert observer.detector.next_look == math.inf
+
+
+def test_but_no_longer_than_since_the_answer_before_whatever_the_stores_clock_does() -> None:
+    observer = Observer()
+    observer.looks(a_node(beat_at=100.0))
+    observer.passes(1, a_node(2, closed=True, beat_at=20.0))
+    assert observer.detector.next_look == 100 + CLOSED_S
+    observer.passes(1, a_node(3, closed=True, beat_at=200.0))
+    assert observer.detector.next_look == 102 + CLOSED_S
+
+
+def test_whose_connection_is_open_need_not_be_looked_at_sooner() -> None:
+    observer = Observer()
+    observer.passes(2, a_node())
+    assert observer.detector.next_look == math.inf
+    observer.passes(1, a_node(closed=True))
+    assert observer.detector.next_look < math.inf
+    observer.detector.interrupted(observer.now)
+    assert observer.detector.next_look == math.inf
 
 
 def test_but_not_while_it_beats() -> None:
@@ -115,9 +150,10 @@ def test_a_slow_store_is_no_gap() -> None:
 def test_the_time_between_an_answer_and_the_next_question_counts() -> None:
     """What is seen in an answer may be as new as the answer, in the next as old as the question."""
     detector = FailureDetector()
-    detector.gone([a_node(closed=True)], asked=10.0, answered=12.0)
+    detector.gone([a_node(closed=True)], now=0, asked=10.0, answered=12.0)
     soon = 12.0 + CLOSED_S - 0.1
-    assert detector.gone([a_node(closed=True)], asked=soon, answered=soon + 2) == ()
+    assert detector.gone([a_node(closed=True)], now=0, asked=soon, answered=soon + 2) == ()
     later = 12.0 + CLOSED_S
-    (gone,) = detector.gone([a_node(closed=True)], asked=max(later, soon + 2), answered=later + 3)
+    asked = max(later, soon + 2)
+    (gone,) = detector.gone([a_node(closed=True)], now=0, asked=asked, answered=later + 3)
     assert gone.number == "2"

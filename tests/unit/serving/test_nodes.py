@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.model.share import NO_REPORT, ShareReport, ShareRow, Shares, TargetUse
+from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Membership, join
 from router.serving.store_time import StoreTime
 from router.store.values import Beats, NodeCard, Recovered
@@ -136,18 +137,20 @@ class World:
     def __init__(self) -> None:
         self.clock = self.machine = SetClock()
         self.store, self.dispatch = Store(self.clock), Dispatch(self.clock)
-        self.other_beats, self.log = True, Lines()
+        self.other_beats, self.log, self.card = True, Lines(), CARD
         self.tasks: list[asyncio.Future[None]] = []
 
     async def begin(self) -> None:
+        log: Any = self.log
         self.nodes = Membership(
             store=self.store,
             dispatch=self.dispatch,  # type: ignore[arg-type]
             joined=await join(self.store, CARD, self.clock),
-            card=lambda: CARD,
+            card=lambda: self.card,
+            agreement=NodeAgreement(None, log=log),
             time=StoreTime(SteadyClock(self.machine, self.machine.nanoseconds)),
             clock=self.clock,
-            log=self.log,  # type: ignore[arg-type]
+            log=log,
         )
         await self.store.join(CARD)
         loops = (self.nodes.run(), self.nodes.watch(), self.other())
@@ -201,7 +204,7 @@ async def test_a_silent_node_is_declared_gone_and_reclaimed_at_once(world: World
     assert world.gone() == []
     await world.clock.advance(2)
     assert world.gone() == ["2"]
-    assert world.dispatch.times("recover")[-1] == 3 + GONE_S, "its last beat was seen at 3"
+    assert world.dispatch.times("recover")[-1] == 2 + GONE_S, "its last beat was at 2"
 
 
 async def test_a_reclaim_that_lasts_keeps_no_beat_waiting(world: World) -> None:
@@ -389,4 +392,14 @@ async def test_nor_while_the_machine_s_clock_is_far_off(world: World) -> None:
     why = "the machine's clock is off by -2.0 s from the database's"
     assert world.nodes.unready() == why
     world.machine.set(-1_999)
+    assert world.nodes.unready() is None
+
+
+async def test_nor_while_its_machine_differs_from_those_of_the_others(world: World) -> None:
+    await world.store.join(CARD)
+    world.card = replace(CARD, local={"secrets.shop": ("aa",)})
+    await world.clock.advance(1)
+    assert world.nodes.unready() == "not the same as on n (#2): secrets.shop"
+    world.card = CARD
+    await world.clock.advance(1)
     assert world.nodes.unready() is None

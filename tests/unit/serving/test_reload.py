@@ -238,6 +238,12 @@ async def test_what_changed_is_said_by_name() -> None:
     assert world.reloader.state.changes["added"] == ["new"]
 
 
+@pytest.mark.parametrize("setting", [{"rules": "published"}, {"state_dir": "/var/lib/router"}])
+def test_what_is_read_at_the_start_alone_is_said(setting: dict[str, str]) -> None:
+    found = differences(live("g0").ruleset, live("g1", **setting).ruleset)
+    assert found["needs_restart"] == list(setting)
+
+
 async def turns(done: Callable[[], object]) -> None:
     """Let threads and tasks run until `done`."""
     async with asyncio.timeout(10):

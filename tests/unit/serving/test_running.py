@@ -18,6 +18,7 @@ from router.refusals import Refusals
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.running import LiveParts, RunningServer
 from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import NodeCard
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock, settle
 from tests.store_values import Maker
@@ -71,6 +72,9 @@ async def test_ready_means_that_a_delivery_could_be_committed_now(world: World) 
     assert await world.server.unready() is None
     world.full = True
     assert await world.server.unready() == "the store is nearly full"
+    began = world.clock.now()
+    said = world.server.described(NodeCard("n", None, "1", "g"), -7)
+    assert (said.unready, said.skew_ms, said.started_at) == ("the store is nearly full", -7, began)
     world.full = False
     other = world.with_store(world.store)
     other.drain()
@@ -111,14 +115,15 @@ async def test_status_tells_what_runs(world: World) -> None:
 
 
 async def test_the_newest_refusals_come_first(world: World) -> None:
-    assert [one["reason"] for one in world.server.refusals(5).refusals] == ["late", "bad_signature"]
-    assert [one["reason"] for one in world.server.refusals(1).refusals] == ["late"]
+    for limit, newest in ((5, ["late", "bad_signature"]), (1, ["late"])):
+        found = await world.server.refusals(limit)
+        assert [one["reason"] for one in found.refusals] == newest
 
 
 async def test_output_of_what_does_not_run_here_is_none(world: World) -> None:
-    assert world.server.output("job_1", "") == JobOutput(running=False)
+    assert await world.server.output("job_1", "") == JobOutput(running=False)
     world.written = {"attempt": 2, "stdout": "hi", "stderr": "", "next": "2.2.0"}
-    assert world.server.output("job_1", "") == JobOutput(True, 2, "hi", "", "2.2.0")
+    assert await world.server.output("job_1", "") == JobOutput(True, 2, "hi", "", "2.2.0")
 
 
 async def test_a_failed_reload_is_answered_with_its_diagnostics(world: World) -> None:
@@ -139,7 +144,7 @@ async def test_so_is_one_that_could_not_read_the_file_now(world: World) -> None:
 async def test_a_refused_request_is_given_whole(world: World) -> None:
     request = a_request(body=b"\xff", headers=((b"x-a", b"\xe9"),))
     name = world.refusals.keep("shop", "bad_signature", 7, request)
-    found = world.server.refusal("last", None)
+    found = await world.server.refusal("last", None)
     assert msgspec.json.decode(msgspec.json.encode(found)) == {
         "id": name,
         "at": 7,
@@ -154,4 +159,4 @@ async def test_a_refused_request_is_given_whole(world: World) -> None:
         "cut": False,
     }
     with pytest.raises(NotFound):
-        world.server.refusal("ref_9", None)
+        await world.server.refusal("ref_9", None)

@@ -1,20 +1,27 @@
 """Generations that jobs name are fetched from the ledger, with the secrets of this node."""
 
+import random
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from router.dispatch.rules_port import dispatch_live
+from router.errors import StoreUnavailable
 from router.kinds.http import HttpCall
+from router.model.ids import Ids
 from router.model.job import Job, Work
+from router.operator.new_jobs import NewJobs
 from router.rules.live import LiveRef
 from router.store.sqlite.store import open_store
 from router.store.values import Generation, untold
 from router.wiring.fetching import AGAIN_S, FetchedRules
-from router.wiring.live import GenerationSource, generation_of
+from router.wiring.live import GenerationSource, generation_of, restore_former
 from router.wiring.rules import NO_OVERRIDES, read_rules
 from tests.clocks import ManualClock
 from tests.sim.makers import a_delivery, a_job
+from tests.store_values import Maker
 from tests.unit.serving.test_nodes import Lines
 
 HEAD = """\
@@ -68,6 +75,11 @@ class World:
         self.rules = FetchedRules(
             self.live, self.store.reads, self.source.compiled, clock=self.clock, log=self.log
         )
+
+    async def kept(self) -> Generation:
+        found = await self.store.reads.generation(self.job.generation)
+        assert found is not None
+        return found
 
     async def knows(self, job: Job | None = None) -> bool:
         """Once it has been fetched, should that be possible."""
@@ -125,6 +137,40 @@ async def test_what_lacks_a_secret_here_is_for_other_nodes_until_it_is_there(
     assert len(world.log.said) == 1
     await world.clock.advance(AGAIN_S)
     assert await world.knows()
+    assert len(world.log.said) == 2
+
+
+async def test_that_it_cannot_be_run_here_is_said_once(tmp_path: Path) -> None:
+    world = World(tmp_path, HUB)
+    await world.open()
+    for _ in range(3):
+        assert not await world.knows()
+        await world.clock.advance(AGAIN_S)
+    assert len(world.log.said) == 1
+    await world.store.close()
+
+
+async def test_while_the_store_is_away_nothing_is_left_to_others(tmp_path: Path) -> None:
+    world = World(tmp_path, {**HUB, **ERP})
+    await world.open()
+    kept, away = await world.kept(), [False, True]
+
+    class Reads:
+        async def generation(self, id_: str) -> Generation | None:
+            if away.pop():
+                raise StoreUnavailable("away")
+            return kept if id_ == kept.id else None
+
+    reads: Any = Reads()
+    world.rules = FetchedRules(
+        world.live,
+        reads,
+        world.source.compiled,
+        clock=world.clock,
+        log=world.log,
+    )
+    assert not await world.knows()
+    assert await world.knows()
     await world.store.close()
 
 
@@ -142,4 +188,48 @@ async def test_a_generation_that_nobody_kept_is_for_other_nodes(tmp_path: Path) 
     await world.open()
     assert not await world.knows(a_job(rule="theirs", generation="0" * 64))
     assert await world.knows(a_job(rule="mine", action="log"))
+    await world.store.close()
+
+
+async def test_a_job_is_made_again_for_whoever_has_its_rule(tmp_path: Path) -> None:
+    """Also by a node that does not have it, or has it no more."""
+    world = World(tmp_path, {**HUB, **ERP})
+    await world.open()
+    again = NewJobs(world.live, world.clock, Ids(random.Random(1)))
+    first = again.job(world.job)
+    assert (first.generation, first.target) == (world.job.generation, world.job.target)
+    mine, theirs = world.live.current, world.source.compiled(await world.kept())
+    world.live.swap(theirs)
+    world.live.swap(mine)
+    again_by_former = again.job(msgspec.structs.replace(world.job, generation="0" * 64))
+    assert again_by_former.generation == theirs.ruleset.generation
+    assert again_by_former.target == "erp"
+    await world.store.close()
+
+
+async def test_a_generation_that_lacks_the_action_is_not_fetched_all_the_time(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, {**HUB, **ERP})
+    await world.open()
+    other = msgspec.structs.replace(world.job, action="unknown")
+    for _ in range(3):
+        assert not await world.knows(other)
+    assert len(world.log.said) == 1
+    await world.store.close()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_rule_of_other_nodes_is_not_taken_for_one_that_was_here(
+    tmp_path: Path, shared: bool
+) -> None:
+    """It would run without the secrets that they have."""
+    world = World(tmp_path, HUB)
+    await world.open()
+    maker = Maker()
+    jobs = [maker.job(rule="theirs", action="tell")]
+    await world.store.accept(maker.acceptance(jobs=jobs, generation=world.job.generation))
+    world.store.shared = shared
+    await restore_former(world.live, world.store, world.source, world.log)
+    assert (world.live.action_of(world.job) is None) == shared
     await world.store.close()

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from router.errors import StoreRefused
+from router.errors import StoreRefused, StoreUnavailable
 from router.model.store_address import SqliteFile, StoreAddress
 from router.store.protocol import Store
-from router.wiring.launch import _keep_apart
+from router.wiring.launch import _keep_apart, _serve
+from router.wiring.live import GenerationSource
+from router.wiring.rules import Overrides
+from router.wiring.server import ServeOptions
 from router.wiring.stores import open_store
 from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore
@@ -43,6 +46,39 @@ async def test_a_store_that_holds_jobs_stays_what_it_was(address: SqliteFile, dr
             await start(store, address, dry=not dry)
     finally:
         await store.close()
+
+
+class Long(ModelStore):
+    """It holds so many jobs that nobody should count them without need."""
+
+    async def counts(self) -> Any:
+        raise AssertionError("its jobs are counted")
+
+
+@pytest.mark.parametrize("dry", [False, True])
+async def test_jobs_are_not_counted_at_each_start(address: SqliteFile, dry: bool) -> None:
+    store = Long(ManualClock())
+    await store.remember({"dry": dry})
+    assert await start(store, address, dry=dry) == {"dry": dry}
+    with pytest.raises(AssertionError, match="are counted"):
+        await start(store, address, dry=not dry)
+
+
+async def test_a_database_that_is_away_ends_the_start_and_it_is_said_what_to_do(
+    tmp_path: Path,
+) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("version: 1\nrules: []\n")
+    url = "postgresql://router:sesame@127.0.0.1:1/ledger"
+    overrides = Overrides(store=url)
+    source = GenerationSource(rules, environ={}, dev=False, overrides=overrides)
+    options = ServeOptions(rules=rules, dev=False, dry=False, overrides=overrides)
+    with pytest.raises(StoreUnavailable) as raised:
+        await _serve(options, source, *source.build())
+    said = str(raised.value)
+    assert said.startswith("postgresql://127.0.0.1:1/ledger cannot be reached: ")
+    assert "start it again" in said
+    assert "sesame" not in said
 
 
 async def test_a_mark_that_a_former_router_left_counts(address: SqliteFile) -> None:

@@ -32,8 +32,7 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     store.shared = shared
     try:
-        card = node_card(live, node_name(live.ruleset.server.store))
-        assert card.admin == "http://127.0.0.1:8009"
+        card = node_card(live, node_name(live.ruleset.server.store), None)
         assert (card.version, card.generation) == (__version__, live.ruleset.generation)
         joined = await join(store, card, clock)
         options = ServeOptions(path)
@@ -41,6 +40,7 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
         lease = server.dispatch.reserve("log", "log")
         assert lease is not None
         assert lease.startswith(f"{joined.node}/")
+        assert (await server.running.unready() is None) is not shared, "others were not seen yet"
         loops = server.process()._loops
         assert {"nodes", "lateness"} <= loops.keys() or not shared
         assert not {"nodes", "lateness"} & loops.keys() or shared

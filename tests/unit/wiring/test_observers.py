@@ -115,6 +115,18 @@ def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
     assert "dlv_own" in sent
 
 
+def test_where_the_store_is_looked_into_new_deliveries_are_not_told_twice() -> None:
+    feed, looks = Feed(ManualClock(), boot="b"), list[int]()
+    observe = Observers(feed_handlers(feed, lambda: looks.append(1)))
+    with feed.watching(FeedFilter(), None) as watcher:
+        feed.take(watcher)
+        observe(ended())
+        feed.show()
+        sent = feed.take(watcher).decode()
+    assert sent.count("event: attempt") == sent.count("event:") == 1
+    assert looks == [1]
+
+
 async def test_a_sender_has_the_name_that_its_endpoint_gives_it() -> None:
     """In the live feed and on the labels of metrics; the store keeps the canonical one."""
     metrics, feed = Metrics(), Feed(ManualClock(), boot="b")

@@ -96,8 +96,6 @@ def test_who_has_a_file_needs_no_driver(tmp_path: Path) -> None:
     [
         (("backup", "copy.db"), "its backups are PostgreSQL's own"),
         (("restore", "copy.db"), "its backups are PostgreSQL's own"),
-        (("migrate",), "`router serve` brings its tables"),
-        (("prune", "--dry-run"), "what retention would remove"),
     ],
 )
 def test_what_only_a_file_can_is_said(

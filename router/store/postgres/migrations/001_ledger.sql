@@ -7,7 +7,9 @@ CREATE TABLE ledger (
     schema integer NOT NULL,
     oldest_program integer NOT NULL,    -- the lowest schema that a program may know and still work here
     numbered_by text,                   -- whose transactions xid counts: server and database
-    ahead bigint NOT NULL DEFAULT 0     -- by so much, since the ledger was restored from a dump
+    ahead bigint NOT NULL DEFAULT 0,    -- by so much, since the ledger was restored from a dump
+    fingerprint_key bytea NOT NULL      -- random, for the fingerprints of secrets
+        DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
 );
 
 CREATE TABLE generations (
@@ -129,6 +131,7 @@ CREATE TABLE attempts (
     generation integer NOT NULL,
     PRIMARY KEY (job, number, kept)
 ) PARTITION BY LIST (kept);
+CREATE INDEX attempts_ended ON attempts USING brin (ended_at) WITH (pages_per_range = 32, autosummarize = on);
 CREATE TABLE attempts_kept PARTITION OF attempts FOR VALUES IN (true);
 CREATE TABLE attempts_days PARTITION OF attempts FOR VALUES IN (false) PARTITION BY RANGE (job);
 
@@ -169,17 +172,14 @@ CREATE TABLE published (
     seq bigint PRIMARY KEY,
     generation text COLLATE "C" NOT NULL,
     by text NOT NULL,
-    at bigint NOT NULL
+    at bigint NOT NULL,
+    local bytea NOT NULL DEFAULT '{}'   -- JSON, what its machine has of its own, as nodes say it
 );
 
 -- Routers, a row for each start of one.
 CREATE TABLE nodes (
     n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text NOT NULL,
-    admin text,
-    version text NOT NULL,
-    generation text COLLATE "C" NOT NULL,
-    ready_for text COLLATE "C" NOT NULL DEFAULT '',
+    card jsonb NOT NULL,                -- what it says of itself
     beat bigint NOT NULL DEFAULT 0,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     gone boolean NOT NULL DEFAULT false,

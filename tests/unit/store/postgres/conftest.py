@@ -11,17 +11,7 @@ from router.store.postgres.store import PostgresStore, open_store
 from tests.clocks import ManualClock
 from tests.postgres.proxy import Relay
 from tests.postgres.server import Server
-from tests.store_values import GENERATION, Maker
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make() -> Maker:
-    return Maker()
+from tests.store_values import GENERATION
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ async def test_leases_go_by_indexes_when_the_queue_is_long(db: Database) -> None
     text = await db.state(1, plan, db.dispatch)
     assert text.count("using queue_due on queue") == 4, text
     assert "Index Cond: (job = ANY" in text, text
-    for words in ("Seq Scan", "Hash Join", "Materialize", "Join Filter"):
+    for words in ("Seq Scan", "Hash Join", "Materialize", "Memoize", "Join Filter"):
         assert words not in text, text
     for table in ("jobs", "deliveries"):  # of yesterday, today, tomorrow
         assert len(set(re.findall(rf"on ({table}_[0-9]+)", text))) == 3, text
@@ -259,6 +259,20 @@ async def test_who_comes_twice_in_a_group_is_judged_twice(
     given = [first, second, first]
     assert list(await store.settle_all([(end, None) for end in given])) == [HELD, LOST, ALREADY]
     assert [one.state for one in await jobs(db)] == ["succeeded"]
+
+
+async def test_only_an_attempt_that_counts_makes_up_for_earlier_deaths(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    dead, again, back = await leased(store, make, 3)
+    await run(db, "UPDATE queue SET deaths = 2")
+    ends = [
+        a_settlement(dead, "dead"),
+        a_settlement(again, "retryable", due_at=FAR),
+        a_settlement(back, "available", charged=False),
+    ]
+    assert list(await store.settle_all([(end, None) for end in ends])) == [HELD] * 3
+    assert {job.id: job.deaths for job in await jobs(db)} == {dead.id: 0, again.id: 0, back.id: 2}
 
 
 async def test_names_and_reasons_are_as_they_were(

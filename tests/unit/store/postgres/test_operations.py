@@ -13,6 +13,7 @@ from router.store.postgres.database import Database, Tx
 from router.store.values import AUDIT_LINES, Generation, RuleCount
 from tests.clocks import START_MS
 from tests.store_values import GENERATION, Maker
+from tests.unit.store.postgres.at_once import uncommitted
 from tests.unit.store.postgres.ledger import add_delivery, add_open_job
 
 NOBODY: frozenset[str] = frozenset()
@@ -138,6 +139,31 @@ async def test_two_routers_hold_and_release_each_job_once(db: Database, make: Ma
     assert await queued(db) == [
         (RETRYABLE if n % 2 else AVAILABLE, 0, START_MS + 5) for n in range(count)
     ]
+
+
+async def test_a_job_that_another_changes_just_now_is_held_by_the_next_upkeep(
+    db: Database, make: Maker
+) -> None:
+    """Who waits for a job that is being settled, and has others, may be waited for."""
+    delivery, jobs = make.delivery().id, sorted(make.job().id for _ in range(3))
+
+    async def fill(tx: Tx) -> None:
+        await add_delivery(tx, delivery)
+        await add_open_job(tx, delivery, *jobs)
+
+    async def hold(rules: frozenset[str]) -> int:
+        return await db.transact(
+            lambda tx: holding.hold(tx, rules, generation=GENERATION, now=START_MS)
+        )
+
+    async def change(tx: Tx) -> None:
+        await tx.run("SELECT FROM queue WHERE job = $1 FOR UPDATE", jobs[1])
+
+    await db.transact(fill)
+    for rules in (frozenset({"paid"}), NOBODY):
+        async with uncommitted(db, change):
+            assert await hold(rules) == 2
+        assert await hold(rules) == 1
 
 
 async def test_a_job_that_waits_for_more_waits_on(db: Database, make: Maker) -> None:

@@ -4,11 +4,14 @@ import asyncpg
 import pytest
 
 from router.errors import StoreRefused, StoreUnavailable
-from router.store.postgres.database import Database
-from router.store.postgres.reader import open_reader
+from router.store.common.states import DEAD
+from router.store.postgres.database import Database, Tx
+from router.store.postgres.reader import PostgresReader, open_reader
 from router.store.postgres.store import PostgresStore
 from router.store.values import Selector
+from tests.clocks import START_MS
 from tests.store_values import Maker
+from tests.unit.store.postgres.ledger import add_delivery, add_job
 
 
 async def test_it_reads_what_others_write(
@@ -62,3 +65,29 @@ async def test_a_newer_schema_that_we_understand_is_read(
     finally:
         await database.execute("UPDATE ledger SET schema = schema - 1")
         await database.close()
+
+
+@pytest.mark.long
+async def test_reasons_are_put_together_when_the_question_s_transaction_has_ended(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    """They may take longer than one may stand idle."""
+    delivery, count = make.delivery().id, 5_000
+
+    async def fill(tx: Tx) -> None:
+        await add_delivery(tx, delivery)
+        ids = [make.job().id for _ in range(count)]
+        await add_job(tx, delivery, *ids, state=DEAD, ended_at=START_MS)
+        await tx.run("UPDATE jobs SET reason = repeat(md5(id::text) || ' ', 100)")
+
+    await db.transact(fill)
+    reader = PostgresReader(db, _nothing)
+    idle = "SET idle_in_transaction_session_timeout = '1s'"
+    await db.read.run(lambda connection: connection.execute(idle))
+    (cause,) = await reader.causes(Selector())
+    assert cause.count == count
+    assert await reader.names("cause") == (cause.key,)
+
+
+async def _nothing() -> None:
+    """Nothing is held in memory."""

@@ -153,6 +153,18 @@ async def test_the_router_says_so_and_the_run_goes_on(
     assert await rows(db, "SELECT count(*) FROM deliveries") == [(2,)]
 
 
+async def test_a_job_whose_needs_cannot_be_read_holds_up_no_other_of_its_run(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    await store.accept(make.acceptance(jobs=a_chain(make)))
+    await run(db, "UPDATE jobs SET needs = '[7]' WHERE rule = 'b'")
+    job = await lease_one(store, lease="9/1")
+    assert (await store.settle(a_settlement(job))).freed == (("erp", START_MS),)
+    batch = await store.lease({"erp": 3}, lease="9/2", now=FAR)
+    assert (batch.jobs, len(batch.corrupt)) == ((), 1)
+    assert await states(db) == {"a": "succeeded", "b": "dead"}
+
+
 async def test_one_that_is_reclaimed_and_cannot_be_read_is_dead(
     store: PostgresStore, db: Database, make: Maker
 ) -> None:

@@ -1,13 +1,17 @@
 """What retention removes beside deliveries in a PostgreSQL store, and what single ones leave."""
 
+import random
 from functools import partial
 
+import msgspec
 import pytest
 
+from router.model.ids import Ids
 from router.model.operations import Audit
 from router.model.settings import DAY_MS
-from router.store.postgres import adding, operations, publishing
+from router.store.postgres import adding, operations, partitions, publishing
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.day_removal import move
 from router.store.postgres.finished import WINDOW, WINDOWS, Ages
 from router.store.postgres.pruning import BATCHES, KEYS
 from router.store.postgres.single_removal import remove
@@ -17,6 +21,7 @@ from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.at_once import PATIENT, meanwhile, uncommitted
 from tests.unit.store.postgres.ledger import add_ended
+from tests.unit.store.postgres.looking import rows, run
 
 pytestmark = pytest.mark.long
 
@@ -69,6 +74,44 @@ _BARE = """
     INSERT INTO deliveries (id, endpoint, state, received_at, generation, names, events, meta, body)
     SELECT id, 'shop', 1, $2, $3, '', '', '', '' FROM unnest($1::uuid[]) id
 """
+
+
+async def test_to_make_room_one_day_goes_in_a_step_and_single_ones_after_all_days(
+    store: PostgresStore, db: Database
+) -> None:
+    """Then it is seen how much room there is."""
+    ids = Ids(random.Random(1))
+    made = [ids.new("dlv", START_MS - ago * DAY_MS) for ago in (3, 3, 2, 2, 1, 1, 0, 0)]
+    today = START_MS // DAY_MS
+    await db.transact(lambda tx: partitions.add(tx, *range(today - 3, today)))
+    await db.transact(lambda tx: add_ended(tx, made))
+    room = msgspec.structs.replace(NOTHING, finished_before=FAR)
+    sql = "SELECT id FROM deliveries ORDER BY id"
+    for gone in (2, 4, 6, 8):
+        await store.prune(room, now=START_MS)
+        left = [f"dlv_{id_}" for (id_,) in await rows(db, sql)]
+        assert left == sorted(made[gone:])
+
+
+async def test_room_that_retention_has_made_among_single_deliveries_is_room(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    ids = [make.delivery().id for _ in range(200)]
+    await db.transact(lambda tx: add_ended(tx, ids))
+    await run(db, "UPDATE deliveries SET body = convert_to(repeat('x', 20000), 'UTF8')")
+    await db.transact(lambda tx: move(tx, ids))
+    full = await _size_when_counted(store, db)
+    await db.transact(
+        lambda tx: tx.run("DELETE FROM deliveries WHERE id = ANY ($1)", sorted(ids)[:150])
+    )
+    fewer = await _size_when_counted(store, db)
+    assert full > 200 * 20_000
+    assert full - fewer > 140 * 20_000
+
+
+async def _size_when_counted(store: PostgresStore, db: Database) -> int:
+    await db.write.run(lambda connection: connection.execute("VACUUM ANALYZE"))
+    return await store.reads.size()
 
 
 @pytest.mark.parametrize("verb", ["revive", "replay"])
@@ -144,7 +187,7 @@ async def test_a_generation_goes_when_nothing_names_it(
     assert await db.ask(lambda tx: tx.one("SELECT count(*) FROM rule_generations")) == 0
 
 
-_NODE = "INSERT INTO nodes (name, version, generation, gone) VALUES ('n', '1', $1, $2)"
+_NODE = "INSERT INTO nodes (card, gone) VALUES (jsonb_build_object('generation', $1::text), $2)"
 
 
 async def test_a_generation_that_is_named_again_stays(

@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
-from router.store.common.states import DEAD
+from router.store.common.states import AVAILABLE, DEAD
 from router.store.postgres import runs
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.store import PostgresStore
 from tests.clocks import START_MS
 from tests.store_values import GENERATION, Maker
 from tests.unit.store.postgres.ledger import add_delivery
@@ -160,6 +162,25 @@ async def test_a_limit_of_many_groups_changes_by_no_more_statements_than_a_few(
 
     await taken(2)
     assert await taken(20) == await taken(3)
+
+
+async def test_rules_without_groups_change_nothing(db: Database, make: Maker) -> None:
+    await add_runs(db, make, [make.job(run="r", turn=turn())], [make.job(run="s", turn=turn())])
+    regroup = partial(runs.regroup, groups={}, generation=GENERATION, now=START_MS)
+    assert await db.transact(regroup) == 0
+
+
+@pytest.mark.long
+async def test_however_many_groups_change_each_transaction_locks_some(
+    store: PostgresStore, db: Database, make: Maker
+) -> None:
+    keys = [f"{n}" for n in range(runs.REGROUPED + 1) for _ in "ab"]
+    await add_runs(db, make, *[[make.job(run="r", turn=turn(key=key))] for key in keys])
+    changed = partial(runs.regroup, groups={"paid": Group(2)}, generation=GENERATION, now=START_MS)
+    assert await db.transact(changed) == 2 * runs.REGROUPED
+    groups = {"paid": Group(3)}
+    assert await store.regroup(groups, generation=GENERATION, now=START_MS) == len(keys)
+    assert await rows(db, "SELECT DISTINCT state FROM queue") == [(AVAILABLE,)]
 
 
 @pytest.mark.parametrize("key", ["\x00\ue000", "k" * 300, "\U0001f512" * 64])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,6 @@ from router.errors import StoreUnavailable
 from router.model.store_address import DatabaseUrl
 from router.store.postgres.database import Database
 from router.store.postgres.store import PostgresStore, open_store
-from tests.postgres.binaries import MISSING, installed
 from tests.postgres.server import Server
 from tests.postgres.sharing import private_server
 from tests.store_values import Maker
@@ -24,12 +24,9 @@ NEVER = 1 << 60
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Server]:
+async def server(postgres_binaries: Path) -> AsyncIterator[Server]:
     """Processes crash and the machine goes on: what is committed has reached the system."""
-    binaries = next(installed(), None)
-    if binaries is None:
-        pytest.skip(MISSING)
-    with private_server(binaries, {"fsync": "off", "synchronous_commit": "on"}) as server:
+    with private_server(postgres_binaries, {"fsync": "off", "synchronous_commit": "on"}) as server:
         yield server
 
 

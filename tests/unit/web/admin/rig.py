@@ -79,18 +79,18 @@ class FakeOperator:
         self._done("status", None)
         return ServerState("1", "g", 1, ["shop"], StoreFile("/x", 1), {}, ReloadState())
 
-    def refusals(self, limit: int) -> RefusalList:
-        self._done("refusals", limit)
+    async def refusals(self, limit: int, node: str | None) -> RefusalList:
+        self._done("refusals", (limit, node))
         return RefusalList([{"reason": "bad_signature", "hint": "of the body"}])
 
-    def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
-        self._done("refusal", (wanted, endpoint))
+    async def refusal(self, wanted: str, endpoint: str | None, node: str | None) -> RefusedRequest:
+        self._done("refusal", (wanted, endpoint, node))
         return RefusedRequest(
             "ref_1", 1, "shop", "late", "POST", "/", "", [("a", "b")], b"", 0, True
         )
 
-    def output(self, job: str, after: str) -> JobOutput:
-        self._done("output", (job, after))
+    async def output(self, job: str, after: str, node: str | None) -> JobOutput:
+        self._done("output", (job, after, node))
         return JobOutput(running=False)
 
     async def replayed(self, id_: str) -> ReplayProgress:

@@ -14,13 +14,15 @@ import msgspec
 from litestar import Litestar
 
 from router.model.selector import Criteria
+from router.model.share import TargetShare
 from router.model.target import TargetRow
 from router.operator.answers import ReloadState, TargetList
+from router.operator.node_rows import NodeList, node_rows
 from router.operator.requests import By, ReplayRequest, TargetRequest
 from router.refusals import Refusals
 from router.serving.running import LiveParts, RunningServer
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Acceptance, Generation
+from router.store.values import Acceptance, Generation, NodeCard, NodeLoad, NodeSeen
 from router.web.admin.api import admin_api
 from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
@@ -79,6 +81,7 @@ class Rig:
             "replay": "again",
         }
         self.rows: tuple[TargetRow, ...] = ()
+        self.sharing = NodeList((), None)
         self.done: list[tuple[str, Any]] = []
         self.reloads = 0
         self.refusals = Refusals()
@@ -105,6 +108,9 @@ class Rig:
     async def targets(self) -> TargetList:
         return TargetList(self.rows)
 
+    async def nodes(self) -> NodeList:
+        return self.sharing
+
     async def pause(self, request: TargetRequest, by: Any) -> None:
         self.done.append(("pause", request))
 
@@ -119,6 +125,8 @@ class Rig:
         live = self.world.live
         self.reading = questions_of(self.store.reads, live, self.clock)
         self.reading.targets = self.targets  # type: ignore[method-assign]
+        self.reading.nodes = self.nodes  # type: ignore[method-assign]
+        self.reading.shared = True
         self.feed = Feed(self.clock, boot="b")
         with self.feed.watching(FeedFilter(), None):
             pass  # what happens is kept from the first watcher on
@@ -178,6 +186,11 @@ class Rig:
             TargetRow(text, named=True, kind="http", url=f"http://h/{text}", reason=inside, by=text,
                       last_error=inside, last_error_at=NOW, state="open", since=NOW, attempts=1),
         )  # fmt: skip
+
+        card = NodeCard(text, text, text, text, f"{text}2", NOW, -2_500, unready=text)
+        load = NodeLoad({text: TargetShare(2, 0.5)}, {text: 1})
+        nodes = node_rows([NodeSeen("7", card, 3, NOW)], {"7": load}, NOW + 800)
+        self.sharing = NodeList(nodes, "other")
 
     async def _die(self, text: str, inside: str) -> None:
         batch = await self.store.lease({text: 1}, lease="b.1", now=NOW + 10**12)

@@ -1,0 +1,99 @@
+"""Nodes of a shared store: what each says of itself, and what the others see of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from router.legible import span
+from router.model.share import NO_SHARE
+from router.store.values import LATE_S, NodeLoad, NodeSeen
+
+
+class NodeShare(msgspec.Struct, frozen=True):
+    """
+    What a node may use of a target's limits: jobs at once, and starts a second (None: no rate is
+    set); and how many jobs of it run there.
+    """
+
+    target: str
+    concurrency: int
+    rate: float | None
+    running: int
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """
+    A node. It routes by `generation`, and could put `ready_for` in force at once; `skew_ms` is by
+    how much its machine's clock is ahead of the store's, `unready` why it is to get no requests
+    (None: it may). `shares` go by the names of their targets.
+    """
+
+    name: str
+    number: str
+    version: str
+    generation: str
+    ready_for: str | None
+    started_at: int | None
+    last_beat_at: int
+    beat_age_ms: int
+    skew_ms: int
+    admin: str | None
+    gone: bool
+    unready: str | None
+    running: int
+    shares: tuple[NodeShare, ...]
+
+
+class NodeList(msgspec.Struct, frozen=True):
+    """
+    The nodes that share the store, in the order in which they joined, and those that were gone
+    within the last hour. `in_force` is the generation that was published last.
+    """
+
+    nodes: tuple[NodeRow, ...]
+    in_force: str | None
+
+    @property
+    def differ(self) -> bool:
+        """Whether those that are not gone route by different rules."""
+        return len({node.generation for node in self.nodes if not node.gone}) > 1
+
+
+def node_rows(
+    nodes: Sequence[NodeSeen], loads: Mapping[str, NodeLoad], now: int
+) -> tuple[NodeRow, ...]:
+    """Each with its load, as of `now`, the store's wall time."""
+    return tuple([_row(node, loads.get(node.number, NodeLoad()), now) for node in nodes])
+
+
+def _row(node: NodeSeen, load: NodeLoad, now: int) -> NodeRow:
+    card, age = node.card, max(0, now - node.last_beat_at)
+    return NodeRow(
+        name=card.name,
+        number=node.number,
+        version=card.version,
+        generation=card.generation,
+        ready_for=card.ready_for or None,
+        started_at=card.started_at or None,
+        last_beat_at=node.last_beat_at,
+        beat_age_ms=age,
+        skew_ms=card.skew_ms,
+        admin=card.admin,
+        gone=node.gone,
+        unready=_unready(node, age),
+        running=sum(load.running.values()),
+        shares=tuple(_shares(load)),
+    )
+
+
+def _unready(node: NodeSeen, age: int) -> str | None:
+    """What others see counts more than what it says: that may be long ago."""
+    if node.gone:
+        return "it is gone"
+    return f"its last beat was {span(age)} ago" if age > LATE_S * 1000 else node.card.unready
+
+
+def _shares(load: NodeLoad) -> Iterator[NodeShare]:
+    for target in sorted({*load.given, *load.running}):
+        share = load.given.get(target, NO_SHARE)
+        yield NodeShare(target, share.concurrency, share.rate, load.running.get(target, 0))

@@ -1,0 +1,78 @@
+"""The two listeners: their certificates, and their addresses as people read them."""
+
+import re
+import socket
+from urllib.parse import urlsplit
+
+import msgspec
+
+from router.egress import listens_locally
+from router.model.settings import ListenerTls, ServerSettings
+from router.web.admin.app import AdminApp
+from router.web.client_address import Peers
+from router.web.connections import Wire
+from router.web.ingest import IngestApp
+from router.web.server import Listener
+from router.web.tls import Certificate
+
+ADMIN_ANSWER_S = 120.0
+"""An operator's question about many deliveries may take its time; a sender's delivery may not."""
+_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
+_ANY = frozenset({"", "*", "0.0.0.0", "[::]", "::"})  # noqa: S104 - not an address to call
+_PORT = re.compile(r":[0-9]+$")  # an IPv6 address stands in brackets
+
+
+def certificate(tls: ListenerTls | None, setting: str) -> Certificate | None:
+    """
+    What a listener proves itself by, if it does; `setting` names it.
+
+    Raises:
+        SecretMissing: its files cannot be used.
+    """
+    return None if tls is None else Certificate(tls.cert, tls.key, setting=setting)
+
+
+def public_listener(
+    ingest: IngestApp, server: ServerSettings, peers: Peers, proof: Certificate | None
+) -> Listener:
+    """Where deliveries come in."""
+    wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire, group=ingest.group)
+    return Listener(ingest.serve, server.listen, wire, proof.context if proof else None)
+
+
+def admin_listener(app: AdminApp, server: ServerSettings, proof: Certificate | None) -> Listener:
+    """Where the operator's interface is called."""
+    patient = Wire(msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S))
+    return Listener(app.serve, server.admin, patient, proof.context if proof else None)
+
+
+def shown(bound: tuple[str, int]) -> str:
+    """`HOST:PORT`."""
+    host, port = bound
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def dashboard(bound: tuple[str, int], proof: Certificate | None) -> str:
+    """The URL of the dashboard on this machine."""
+    host, port = bound
+    return f"{'https' if proof else 'http'}://{shown((_HERE.get(host, host), port))}/"
+
+
+def admin_address(server: ServerSettings) -> str | None:
+    """The URL at which other machines call the admin listener; None: they cannot."""
+    listened, _, port = server.admin.rpartition(":")
+    place = server.admin_advertise
+    if place is None:
+        if listens_locally(server.admin):
+            return None
+        place = socket.gethostname() if listened in _ANY else listened
+    if not _PORT.search(place):
+        place = f"{place}:{port}"
+    return f"{'https' if server.admin_tls else 'http'}://{place}"
+
+
+def admin_names(server: ServerSettings) -> tuple[str, ...]:
+    """By which it may be called, beside what it listens on."""
+    address = admin_address(server)
+    called = urlsplit(address).hostname if address else None
+    return (*server.admin_hosts, *([called] if called else []))

@@ -1,0 +1,75 @@
+"""Routers of the same rules on one database, whose secrets are not the same."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.acceptance.process import Rig, RouterProcess, called
+from tests.acceptance.senders import CODE_KEY, ENDPOINTS, environ
+
+pytestmark = pytest.mark.long
+
+RULES = ENDPOINTS + "rules: [{id: all, from: code, actions: {log: it}}]\n"
+OTHER_KEY = CODE_KEY[::-1]
+
+
+def why(router: RouterProcess) -> str:
+    """Why it is not ready; "": it is, or does not answer yet."""
+    try:
+        said = httpx.get(f"{router.admin_url}/readyz")
+    except httpx.TransportError:
+        return ""
+    return "" if said.status_code == 200 else said.text.strip().removeprefix("not ready: ")
+
+
+def unready(rig: Rig) -> list[str]:
+    """Why each router is not, as `router store info` says."""
+    exit_, told, said = called(rig, "store", "info", "--json")
+    assert exit_ == 0, said
+    assert "local" not in told
+    return [node["unready"] or "" for node in json.loads(told)["nodes"]]
+
+
+@contextmanager
+def launched(rig: Rig) -> Iterator[RouterProcess]:
+    """One that need not become ready."""
+    router = rig.router().launch()
+    try:
+        yield router
+    finally:
+        router.kill()
+
+
+def test_who_has_another_secret_is_not_ready_until_it_is_the_same_or_was_published(
+    tmp_path: Path, address: str
+) -> None:
+    known = {**environ(), "ROUTER_STORE": address}
+    one, other = (
+        Rig(tmp_path / name, RULES, known, server="  rules: published\n")
+        for name in ("one", "other")
+    )
+    changed = {**known, "CODE_SECRET": OTHER_KEY}
+    with one.router() as first:
+        other.environ = changed
+        with launched(other) as second:
+            second.until(lambda: "secrets.code" in why(second), "it says what differs")
+            assert "#1" in why(second)
+            assert first.ready()
+            second.until(lambda: unready(one) == ["", why(second)], "everybody can see it")
+            assert second.stop() == 0
+        assert "secrets.code" in second.output()
+        other.environ = known
+        with other.router() as second:
+            assert why(second) == ""
+            assert second.stop() == 0
+        exit_, told, said = called(one, "rules", "publish", "--json", CODE_SECRET=OTHER_KEY)
+        assert exit_ == 0, said
+        assert json.loads(told)["seq"] == 2, "the same rules, another machine"
+        other.environ = changed
+        with other.router() as second:
+            first.until(lambda: "secrets.code" in why(first), "now it is the first that differs")
+            assert why(second) == ""

@@ -1,0 +1,34 @@
+"""Defects of what an operator is told of a shared database, and of what is done to it."""
+
+from tests.defects.defect import Edit, defect
+
+OPERATING = (
+    defect(
+        166,
+        "a pooler that gives several connections one session is taken for the server",
+        Edit(
+            "router/store/postgres/sessions.py",
+            "len(found[other]) == 1 and not found[one] & found[other]\n",
+            "len(found[other]) == 1\n",
+        ),
+        "unit/store/postgres/test_sessions.py::"
+        "test_a_session_is_one_s_own_if_it_stays_and_nobody_else_has_it",
+    ),
+    defect(
+        167,
+        "a node that has not beaten for long is shown as ready, as it said itself",
+        Edit(
+            "router/operator/node_rows.py",
+            "if age > LATE_S * 1000 else node.card.unready\n",
+            "if node.gone else node.card.unready\n",
+        ),
+        "unit/operator/test_node_rows.py::"
+        "test_what_others_see_of_a_node_counts_more_than_what_it_says",
+    ),
+    defect(
+        168,
+        "a router that starts while another one migrates gives up after the time for a lock",
+        Edit("router/store/postgres/schema.py", "; SET LOCAL lock_timeout = 0", ""),
+        "unit/cli/test_database_upkeep.py::test_who_comes_while_another_migrates_waits_for_it",
+    ),
+)

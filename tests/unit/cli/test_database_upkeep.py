@@ -1,0 +1,107 @@
+"""`router store migrate` and `router store prune --dry-run` of a PostgreSQL database."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from router.clock import SystemClock
+from router.model.store_address import DatabaseUrl
+from router.store.postgres import schema
+from router.store.postgres.connection import Lane
+from router.store.postgres.database import Database, Tx
+from router.store.postgres.schema import NAMES
+from router.store.postgres.store import open_store
+from router.store.values import Retain
+from tests.clocks import START_MS
+from tests.postgres.server import Server
+from tests.store_values import FAR, Maker
+from tests.unit.cli.conftest import Router
+
+
+@pytest.fixture
+def new_database(postgres_server: Server, worker_id: str) -> Iterator[str]:
+    """Its address: nothing is in it."""
+    name = f"{worker_id}_new"
+    postgres_server.execute(f"CREATE DATABASE {name} OWNER router")
+    yield postgres_server.address(name)
+    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_tables_are_made_by_name_and_looked_at_without_a_change(
+    router: Router, new_database: str, postgres_server: Server, worker_id: str
+) -> None:
+    def migrate(*more: str) -> tuple[int, str]:
+        ran = router("store", "migrate", "--store", new_database, *more)
+        assert ran.err == ""
+        return ran.code, ran.out.partition("port=")[2].partition(" ")[2].strip()
+
+    steps = f"from schema 0 to {len(NAMES)}: {', '.join(NAMES)}"
+    assert migrate("--dry-run") == migrate("--check") == (1, f"would go {steps}")
+    assert migrate() == (0, f"went {steps}")
+    there = f"has schema {len(NAMES)}, as this router needs"
+    assert migrate("--dry-run") == migrate() == (0, there)
+    restored = "UPDATE ledger SET numbered_by = 'elsewhere'"
+    postgres_server.execute(restored, database=f"{worker_id}_new")
+    code, said = migrate("--dry-run")
+    assert (code, "would count on from there" in said) == (1, True)
+    code, said = migrate()
+    assert (code, "do count on from there" in said) == (0, True)
+    assert migrate() == (0, there)
+
+
+def test_what_retention_would_remove_is_what_it_removes(
+    router: Router, rules: Path, empty_postgres: str
+) -> None:
+    """Deliveries without jobs of months ago; one with an open job stays."""
+
+    async def fill() -> None:
+        store, make = await open_store(empty_postgres, clock=SystemClock()), Maker()
+        for number in range(3):
+            await store.accept(make.acceptance(b"k%d" % number, jobs=(), keys_until=START_MS))
+        await store.accept(make.acceptance())
+        await store.close()
+
+    asyncio.run(fill())
+    ran = router("store", "prune", "-f", rules, "--store", empty_postgres, "--dry-run", "--json")
+    assert ran.code == 0, ran.err
+    said = json.loads(ran.out)
+
+    async def removed() -> tuple[int, int]:
+        store = await open_store(empty_postgres, clock=SystemClock())
+        over = Retain(succeeded_before=FAR, unmatched_before=FAR, dead_before=FAR)
+        try:
+            done = await store.prune(over, now=FAR)
+            return done.deliveries, done.keys
+        finally:
+            await store.close()
+
+    assert (said["deliveries"], said["keys"]) == asyncio.run(removed()) == (3, 3)
+    assert said["dry_run"]
+
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+
+
+async def test_who_comes_while_another_migrates_waits_for_it(new_database: str) -> None:
+    """However long that takes: not only as long as for a lock of a row."""
+    db = Database(DatabaseUrl(new_database), SystemClock(), 4)
+    impatient = Lane(db.address, "impatient", 1, 5.0, {"lock_timeout": "1ms"})
+    try:
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+
+            async def hold(tx: Tx) -> None:
+                await tx.run("SELECT pg_advisory_xact_lock($1)", schema._LOCK)
+                tasks.create_task(impatient.run(schema.migrate))
+                while not await tx.one(WAITING):  # noqa: ASYNC110 - it is the server that changes
+                    await asyncio.sleep(0)
+                await tx.run("SELECT pg_sleep(0.01)")
+                assert await tx.one(WAITING), "it has not given up"
+
+            await db.transact(hold)
+        assert await db.ask(lambda tx: tx.one("SELECT schema FROM ledger")) == len(NAMES)
+    finally:
+        await db.close()
+        await impatient.close()

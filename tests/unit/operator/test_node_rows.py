@@ -1,0 +1,65 @@
+"""Nodes as an operator sees them."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from router.model.share import TargetShare
+from router.operator.node_rows import NodeShare, node_rows
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
+from router.store.values import LATE_S, NodeCard, NodeLoad, NodeSeen
+from tests.builders import NOW, a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.conformance.model_store import ModelStore
+from tests.operators import questions_of
+
+CARD = NodeCard("n", None, "1", "g")
+LATE_MS = int(LATE_S * 1000)
+
+
+@pytest.mark.parametrize(
+    ("age", "says", "gone", "unready"),
+    [
+        (0, None, False, None),
+        (LATE_MS, "its clock is off", False, "its clock is off"),
+        (LATE_MS, None, False, None),
+        (LATE_MS + 1, "its clock is off", False, "its last beat was 10 s ago"),
+        (-5, None, False, None),
+        (LATE_MS + 1, "its clock is off", True, "it is gone"),
+    ],
+)
+def test_what_others_see_of_a_node_counts_more_than_what_it_says(
+    age: int, says: str | None, gone: bool, unready: str | None
+) -> None:
+    card = NodeCard("n", None, "1", "g", unready=says)
+    (row,) = node_rows([NodeSeen("1", card, 1, NOW - age, gone=gone)], {}, NOW)
+    assert (row.unready, row.beat_age_ms) == (unready, max(0, age))
+    assert (row.started_at, row.ready_for) == (None, None), "an older router does not say"
+
+
+async def test_the_store_the_clock_and_what_is_published_are_asked() -> None:
+    clock = ManualClock(NOW)
+    store: Any = ModelStore(clock)
+    one, two = await store.join(CARD), await store.join(replace(CARD, generation="h"))
+    await store.publish("g", by="n", at=NOW)
+    await clock.advance(2)
+    await store.beat(two, replace(CARD, generation="h"))
+    live = LiveRef(LiveRuleset(a_ruleset(a_rule("paid")), SecretValues({}, {})))
+    found = await questions_of(store.reads, live, clock).nodes()
+    told = [(row.number, row.beat_age_ms) for row in found.nodes]
+    assert told == [(one, 2_000), (two, 0)]
+    assert (found.in_force, found.differ) == ("g", True)
+    await store.declare_gone(two, 1)
+    assert not (await questions_of(store.reads, live, clock).nodes()).differ
+
+
+def test_shares_and_jobs_of_a_target_stand_together() -> None:
+    load = NodeLoad({"b": TargetShare(2, None), "a": TargetShare(1, 0.5)}, {"b": 2, "c": 1})
+    nodes = [NodeSeen(number, CARD, 1, NOW) for number in ("1", "2")]
+    one, two = node_rows(nodes, {"2": load}, NOW)
+    assert (one.running, one.shares) == (0, ())
+    assert two.running == 3
+    assert two.shares == (
+        NodeShare("a", 1, 0.5, 0), NodeShare("b", 2, None, 2), NodeShare("c", 0, 0.0, 1),
+    )  # fmt: skip
