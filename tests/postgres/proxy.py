@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Literal
 from urllib.parse import urlsplit
 
-Side = Literal["request", "connection", "answer"]
+Side = Literal["request", "connection", "answer", "silence"]
 """
 What is lost: the request, so that the server never sees it; the connection, while the server is
-busy with it; or the answer, when it is there: what was asked for has happened.
+busy with it; or the answer, when it is there: what was asked for has happened. Silence: the server
+has the request, its client hears nothing of it, and the connection stays until the server ends it.
 """
 READ = 1 << 16
 
@@ -70,7 +71,7 @@ class Relay:
             if (side := self._loses(seen)) is None:
                 to_server.write(data)
                 continue
-            if side == "answer":
+            if side in ("answer", "silence"):
                 answers.cancel()
                 await asyncio.wait([answers])
             if side != "request":
@@ -79,6 +80,8 @@ class Relay:
             if side == "answer":
                 await server.read(READ)
             self.lost.set()
+            while side == "silence" and await server.read(READ):
+                pass
             return
 
     def _loses(self, seen: bytes) -> Side | None:

@@ -35,13 +35,18 @@ REFUSED = (
 )
 """Waiting does not mend these."""
 
+IDLE_S = 5.0
+"""How long a session may wait for us in the middle of what it does."""
 SETTINGS = {
     "lock_timeout": "2s",
-    "idle_in_transaction_session_timeout": "5s",
+    "idle_in_transaction_session_timeout": f"{IDLE_S:.0f}s",
     "default_transaction_isolation": "read committed",
     "TimeZone": "UTC",
     "jit": "off",
     "tcp_user_timeout": "10s",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
 }
 PLANS_S, FIRST_PLANS_S = 5.0, 0.1
 """

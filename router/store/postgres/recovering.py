@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from router.model.job import Job, Settlement
 from router.store.common.interruptions import death_of, interrupted
 from router.store.postgres import ends, runs
+from router.store.postgres.abandoned import end_abandoned
 from router.store.postgres.corrupt import accept_of_dead, bury, readable
 from router.store.postgres.database import Database, Tx
 from router.store.values import APART_MS, MAX_DEATHS, Died, Recovered, untold
@@ -31,9 +32,11 @@ async def recover(
 ) -> Recovered:
     """
     Reclaim the running jobs of these nodes, step by step; those that cannot be read are dead. What
-    another router reclaims at the same time is passed over.
+    another router reclaims at the same time is passed over. Sessions that a router has left in the
+    middle of something are ended before: they may hold what is to be changed.
     """
     db.died = died
+    await end_abandoned(db)
     total, after, apart = Recovered(0, 0), _FIRST, 0
     while True:
         step = partial(
