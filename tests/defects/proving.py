@@ -90,14 +90,13 @@ class Copy:
         """The copy with this defect in it."""
         before = defect.plant(self.root)
         for path in before:
-            # Compiled files are told apart by second and size, which a defect may well keep.
-            for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-                compiled.unlink()
+            _stamp(path, defect.number)
         try:
             yield
         finally:
             for path, content in before.items():
                 path.write_bytes(content)
+                _stamp(path, 0)
 
     def run(self, nodes: Iterable[str], *, patience_s: float = PATIENCE_S) -> Outcomes:
         """Run these tests on the copy's router."""
@@ -171,9 +170,13 @@ def environment(root: Path, report: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
     return kept | {
         "PYTHONPATH": str(root),  # also for the processes that tests start
-        "PYTHONDONTWRITEBYTECODE": "1",
         REPORT: str(report),
     }
+
+
+def _stamp(path: Path, number: int) -> None:
+    """Compiled files are told apart by second and size, which a defect may well keep."""
+    os.utime(path, (number, number))
 
 
 def _copy(source: Path, target: Path) -> None:
