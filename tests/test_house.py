@@ -92,6 +92,7 @@ def misdeeds(source: str, path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_runs_text_as_a_program() -> None:
     """No eval, no shell that reads payload, no YAML that makes objects, no pickles."""
     found = [one for path in SOURCES for one in misdeeds(path.read_text(encoding="utf-8"), path)]
@@ -142,6 +143,7 @@ def classes(trees: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
     return places
 
 
+@pytest.mark.long
 def test_no_two_classes_have_one_name() -> None:
     trees = ((str(p.relative_to(ROOT)), ast.parse(p.read_text(encoding="utf-8"))) for p in SOURCES)
     assert {name: places for name, places in classes(trees).items() if len(places) > 1} == {}
@@ -201,6 +203,7 @@ def test_what_we_build_on_the_inside_of_has_an_upper_bound() -> None:
         assert any(s.operator in ("<", "==", "~=") for s in bounds[name]), name
 
 
+@pytest.mark.long
 def test_what_is_imported_is_declared() -> None:
     """Not what happens to come along with something else. `pytest` is there where its plugin is."""
     known = packages_distributions()
@@ -242,6 +245,7 @@ def imports(path: Path) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+@pytest.mark.long
 def test_what_is_not_used_is_not_imported() -> None:
     found = {where for path in SOURCES for where, n in imports(path) if n.split(".")[0] in UNUSED}
     assert found == set()
@@ -271,6 +275,7 @@ def circle(modules: Mapping[str, str]) -> list[str]:
     return []
 
 
+@pytest.mark.long
 def test_no_module_imports_itself_by_way_of_others() -> None:
     assert circle({name: path.read_text("utf-8") for name, path in MODULES.items()}) == []
 
@@ -314,6 +319,7 @@ def set_later(source: str, path: str) -> Iterator[str]:
                     yield f"{path}: {name}"
 
 
+@pytest.mark.long
 def test_parts_are_whole_once_they_are_made() -> None:
     found = {
         one

@@ -111,6 +111,7 @@ def until_in_hand(commands: Commands, router: RouterProcess, more: Callable[[], 
     raise AssertionError(f"never was one in hand:\n{router.output()}")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_kill_is_a_death_of_those_that_had_begun_not_of_those_in_hand(
     make_rig: MakeRig, send: Send

@@ -129,6 +129,7 @@ def test_basic_says_how_to_prove_oneself(running: tuple[Rig, RouterProcess]) -> 
     assert (status, "www-authenticate" in headers) == (401, False)
 
 
+@pytest.mark.long
 def test_wrong_tokens_lock_nobody_out(running: tuple[Rig, RouterProcess]) -> None:
     """From one address: the right token and who is logged in pass, wrong ones become slow."""
     rig, router = running

@@ -13,6 +13,7 @@ SELDOM_S = 600.0
 """Between sweeps, which mend what was missed: so seldom that no attempt can lean on one."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "jobs"), [("burst", 500), ("hour", 400), ("client", 300), ("many", 200)]
 )

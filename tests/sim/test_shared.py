@@ -8,7 +8,7 @@ from collections import Counter
 from tests.sim.seeds import chosen, named
 from tests.sim.shared import broken, lived
 
-SEEDS = chosen(6)
+SEEDS = chosen(3)
 
 
 def test_whatever_becomes_of_some_all_is_kept_once_and_done_once() -> None:

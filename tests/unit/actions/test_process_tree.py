@@ -146,6 +146,7 @@ async def test_a_storm_is_ended_in_turns(tmp_path: Path) -> None:
     child.close()
 
 
+@pytest.mark.long
 async def test_steps_are_taken_in_turns() -> None:
     """As many as there are, for as many at once: others come in between."""
 

@@ -103,6 +103,7 @@ class Onset:
         await self.goes_on(seconds)
 
 
+@pytest.mark.long
 @on_bench
 async def test_at_the_onset_of_503_it_never_gets_twice_its_usual_calls(bench: Bench) -> None:
     target = Onset(bench, rate=10)
@@ -118,6 +119,7 @@ async def test_at_the_onset_of_503_it_never_gets_twice_its_usual_calls(bench: Be
     assert max(target.calls.values()) <= 20, "nor when it was back"
 
 
+@pytest.mark.long
 @on_bench
 async def test_what_was_put_off_is_done_when_it_is_back_after_a_short_while(bench: Bench) -> None:
     target = Onset(bench, rate=10)

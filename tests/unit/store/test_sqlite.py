@@ -4,6 +4,8 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Duplicate, Generation, Retain, Selector
 from tests.clocks import START_MS, ManualClock
@@ -129,6 +131,7 @@ async def test_replay_with_a_new_generation_keeps_it(
     await store.close()
 
 
+@pytest.mark.long
 async def test_bodies_handed_out_at_once_are_bounded(store: SqliteStore, make: Maker) -> None:
     for _ in range(4):
         await store.accept(make.acceptance(body=b"x" * 20_000_000))

@@ -135,6 +135,7 @@ def test_depth_through_aliases_counts() -> None:
     assert codes(f"a: &a {deep}\nb: {'[' * 40}*a{']' * 40}\n") == ["too-big"]
 
 
+@pytest.mark.long
 def test_a_file_over_sixteen_mebibytes_is_refused_unread() -> None:
     assert codes("# " + "x" * (16 * 1024 * 1024)) == ["too-big"]
 

@@ -45,6 +45,7 @@ async def test_jobs_of_a_replay_come_when_no_other_is_due(
     assert ids(await store.lease({"erp": 3}, lease="1/3", now=FAR)) == [later]
 
 
+@pytest.mark.long
 async def test_bodies_handed_out_at_once_are_bounded(store: PostgresStore, make: Maker) -> None:
     """The rest is not leased: it is due as before."""
     body = bytes(leasing.LEASED_BYTES // 2 + 1)
@@ -147,6 +148,7 @@ async def test_plans_are_made_anew_as_tables_grow(db: Database, clock: ManualClo
         assert said.count("DISCARD PLANS") == plans, (step, said)
 
 
+@pytest.mark.long
 async def test_jobs_of_deliveries_of_any_day_are_leased_within_the_same_bounds(
     store: PostgresStore, db: Database, make: Maker
 ) -> None:
