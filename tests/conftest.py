@@ -14,7 +14,7 @@ from tests.postgres.binaries import MISSING, installed
 from tests.postgres.server import USER, Server
 from tests.postgres.sharing import shared_server
 
-settings.register_profile("default", max_examples=30, deadline=None)
+settings.register_profile("default", max_examples=20, deadline=None)
 settings.register_profile(
     "ci",
     max_examples=200,

@@ -14,6 +14,8 @@ from tests.hostile.commands import COMMANDS
 from tests.hostile.turns import watched
 from tests.sim.makers import a_job, a_shell_call
 
+pytestmark = pytest.mark.long
+
 LIMIT_S = 0.4
 PATIENCE_S = 60.0
 

@@ -21,6 +21,8 @@ from tests.hostile.targets import OK, TABLE, Wire, never_reads, serving
 from tests.hostile.turns import watched
 from tests.sim.makers import a_job, an_http_call
 
+pytestmark = pytest.mark.long
+
 LIMIT_S = 0.4
 PATIENCE_S = 10.0
 """Far more than any of them takes that comes to its end by itself."""
