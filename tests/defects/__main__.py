@@ -4,6 +4,7 @@ Plant defects in copies of the router, one at a time, and see the named tests ca
     python -m tests.defects            all of them
     python -m tests.defects 7 25       these
     python -m tests.defects --published    those that the reliability goals name
+    python -m tests.defects --third 2      these, and every third of the others: 0, 1 or 2
 
 Ends with 1 when one survives. The working tree is never changed.
 """
@@ -81,9 +82,10 @@ def report(verdicts: Sequence[Verdict], seconds: float) -> int:
     return 1 if count["survived"] or count["broken"] else 0
 
 
-def chosen(numbers: Sequence[int], published: bool) -> list[Defect]:
+def chosen(numbers: Sequence[int], published: bool, third: int | None = None) -> list[Defect]:
     """The defects asked for; all without a number."""
-    some = list(PUBLISHED if published else ALL)
+    others = [] if published else [one for one in ALL if one not in PUBLISHED]
+    some = [*PUBLISHED, *(one for one in others if third is None or one.number % 3 == third)]
     unknown = set(numbers) - {one.number for one in some}
     if unknown:
         raise SystemExit(f"no such defect: {', '.join(map(str, sorted(unknown)))}")
@@ -98,9 +100,10 @@ def main() -> int:
     )
     parser.add_argument("numbers", type=int, nargs="*", metavar="NUMBER")
     parser.add_argument("--published", action="store_true")
+    parser.add_argument("--third", type=int, choices=range(3))
     parser.add_argument("--jobs", type=int, default=JOBS, help="copies at a time")
     options = parser.parse_args()
-    defects = chosen(options.numbers, options.published)
+    defects = chosen(options.numbers, options.published, options.third)
     began = time.monotonic()
     verdicts: list[Verdict] = []
     with copies(max(1, min(options.jobs, len(defects)))) as free:
