@@ -103,6 +103,15 @@ def postgres(postgres_server: Server, worker_id: str) -> str:
 
 
 @pytest.fixture
+def new_database(postgres_server: Server, worker_id: str) -> Iterator[str]:
+    """The name of a database in which nothing is, and which no other test has."""
+    name = f"{worker_id}_new"
+    postgres_server.execute(f"CREATE DATABASE {name} OWNER {USER}")
+    yield name
+    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
 async def empty_postgres(postgres: str) -> str:
     """The same; it may have the router's tables, but no rows of earlier tests."""
     from tests.postgres.emptying import emptied  # noqa: PLC0415 - a driver that few tests need

@@ -1,7 +1,6 @@
 """Routers that share a PostgreSQL database: one ledger, and a password that stays where it was."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -19,11 +18,9 @@ RULES = ENDPOINTS + 'rules: [{id: all, from: all, actions: {log: "saw {{ event }
 
 
 @pytest.fixture
-def address(postgres_server: Server) -> Iterator[str]:
-    """Of a database of this test's own, with a password."""
-    postgres_server.execute("CREATE DATABASE shared OWNER router")
-    yield postgres_server.address("shared").replace("//router@", f"//router:{PASSWORD}@")
-    postgres_server.execute("DROP DATABASE shared WITH (FORCE)")
+def address(postgres_server: Server, new_database: str) -> str:
+    """With a password."""
+    return postgres_server.address(new_database).replace("//router@", f"//router:{PASSWORD}@")
 
 
 def ended(rig: Rig) -> bool:
@@ -33,7 +30,7 @@ def ended(rig: Rig) -> bool:
 
 
 def test_what_one_accepts_another_knows_and_nobody_tells_the_password(
-    tmp_path: Path, send: Send, address: str, postgres_server: Server
+    tmp_path: Path, send: Send, address: str, postgres_server: Server, new_database: str
 ) -> None:
     known = {**environ(), "ROUTER_STORE": address}
     one, other = (Rig(tmp_path / name, RULES, known) for name in ("one", "other"))
@@ -45,13 +42,13 @@ def test_what_one_accepts_another_knows_and_nobody_tells_the_password(
         said = httpx.get(
             f"{second.admin_url}/api/status", headers={"authorization": f"Bearer {token}"}
         ).text
-        assert json.loads(said)["store"]["path"].startswith("postgresql:///shared?host=")
+        assert json.loads(said)["store"]["path"].startswith(f"postgresql:///{new_database}?host=")
         said += str([called(other, words) for words in ("rules", "doctor", "addresses")])
         assert first.stop() == 0, first.output()
         assert ended(other)
         assert second.stop() == 0, second.output()
     said += str([called(other, "deliveries"), called(other, "store", "backup", "x.db")])
     said += "".join(file.read_text("utf-8") for file in tmp_path.rglob("*") if file.is_file())
-    said += postgres_server.dump("shared")
+    said += postgres_server.dump(new_database)
     assert "saw push" in said
     assert PASSWORD not in said

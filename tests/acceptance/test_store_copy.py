@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -25,11 +24,9 @@ PASSWORD = "hunter2-hunter2"
 
 
 @pytest.fixture
-def address(postgres_server: Server) -> Iterator[str]:
-    """Of a database of this test's own, with a password."""
-    postgres_server.execute("CREATE DATABASE moved OWNER router")
-    yield postgres_server.address("moved").replace("//router@", f"//router:{PASSWORD}@")
-    postgres_server.execute("DROP DATABASE moved WITH (FORCE)")
+def address(postgres_server: Server, new_database: str) -> str:
+    """With a password."""
+    return postgres_server.address(new_database).replace("//router@", f"//router:{PASSWORD}@")
 
 
 def copying(*words: str | Path) -> subprocess.Popen[str]:

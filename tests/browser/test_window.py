@@ -161,10 +161,9 @@ def test_no_page_is_wider_than_a_phone(router: Served, opened: Open, width: int)
 
 @pytest.mark.long
 def test_the_page_of_nodes_needs_no_script_and_no_wide_window(
-    opened: Open, tmp_path: Path, postgres_server: Server
+    opened: Open, tmp_path: Path, postgres_server: Server, new_database: str
 ) -> None:
-    postgres_server.execute("CREATE DATABASE browser OWNER router")
-    address = postgres_server.address("browser")
+    address = postgres_server.address(new_database)
     with served(tmp_path / "shared", ROUTER_STORE=address) as router:
         for width in (320, 768, 1100):
             window = {"width": width, "height": 700}

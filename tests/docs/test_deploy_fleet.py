@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -148,10 +148,8 @@ def test_the_commands_of_the_comments_are_ours(text: str) -> None:
 
 
 @pytest.fixture
-def address(postgres_server: Server) -> Iterator[str]:
-    postgres_server.execute("CREATE DATABASE deployed OWNER router")
-    yield postgres_server.address("deployed", tcp=True)
-    postgres_server.execute("DROP DATABASE deployed WITH (FORCE)")
+def address(postgres_server: Server, new_database: str) -> str:
+    return postgres_server.address(new_database, tcp=True)
 
 
 @pytest.mark.long

@@ -128,7 +128,7 @@ class Site:
     """Three routers begun as README says, at ports of this machine, and a sink."""
 
     folder: Path
-    server: Server
+    database: str
     ports: dict[str, str] = field(default_factory=dict)
     routers: list[RouterProcess] = field(default_factory=list)
     sink: "subprocess.Popen[bytes] | None" = None
@@ -141,7 +141,7 @@ class Site:
             **EXPORTED,
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
-            "ROUTER_STORE": self.server.address("told", tcp=True),
+            "ROUTER_STORE": self.database,
             "ROUTER_RULES": str(self.folder / EXPORTED["ROUTER_RULES"]),
         }
 
@@ -212,12 +212,10 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, postgres_server: Server) -> Iterator[Site]:
-    postgres_server.execute("CREATE DATABASE told OWNER router")
-    found = Site(tmp_path, postgres_server)
+def site(tmp_path: Path, postgres_server: Server, new_database: str) -> Iterator[Site]:
+    found = Site(tmp_path, postgres_server.address(new_database, tcp=True))
     yield found
     found.close()
-    postgres_server.execute("DROP DATABASE told WITH (FORCE)")
 
 
 @pytest.mark.long

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,19 +21,15 @@ from tests.unit.cli.conftest import Router
 
 
 @pytest.fixture
-def new_database(postgres_server: Server, worker_id: str) -> Iterator[str]:
-    """Its address: nothing is in it."""
-    name = f"{worker_id}_new"
-    postgres_server.execute(f"CREATE DATABASE {name} OWNER router")
-    yield postgres_server.address(name)
-    postgres_server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+def address(postgres_server: Server, new_database: str) -> str:
+    return postgres_server.address(new_database)
 
 
 def test_tables_are_made_by_name_and_looked_at_without_a_change(
-    router: Router, new_database: str, postgres_server: Server, worker_id: str
+    router: Router, address: str, new_database: str, postgres_server: Server
 ) -> None:
     def migrate(*more: str) -> tuple[int, str]:
-        ran = router("store", "migrate", "--store", new_database, *more)
+        ran = router("store", "migrate", "--store", address, *more)
         assert ran.err == ""
         return ran.code, ran.out.partition("port=")[2].partition(" ")[2].strip()
 
@@ -44,7 +39,7 @@ def test_tables_are_made_by_name_and_looked_at_without_a_change(
     there = f"has schema {len(NAMES)}, as this router needs"
     assert migrate("--dry-run") == migrate() == (0, there)
     restored = "UPDATE ledger SET numbered_by = 'elsewhere'"
-    postgres_server.execute(restored, database=f"{worker_id}_new")
+    postgres_server.execute(restored, database=new_database)
     code, said = migrate("--dry-run")
     assert (code, "would count on from there" in said) == (1, True)
     code, said = migrate()
@@ -85,9 +80,9 @@ def test_what_retention_would_remove_is_what_it_removes(
 WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
-async def test_who_comes_while_another_migrates_waits_for_it(new_database: str) -> None:
+async def test_who_comes_while_another_migrates_waits_for_it(address: str) -> None:
     """However long that takes: not only as long as for a lock of a row."""
-    db = Database(DatabaseUrl(new_database), SystemClock(), 4)
+    db = Database(DatabaseUrl(address), SystemClock(), 4)
     impatient = Lane(db.address, "impatient", 1, 5.0, {"lock_timeout": "1ms"})
     try:
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
