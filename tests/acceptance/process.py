@@ -5,6 +5,7 @@ A real router in a process of its own, with a rules file and a store in a folder
 done on the process itself, so a router that dies ends every wait at once with its output shown.
 """
 
+import atexit
 import itertools
 import os
 import random
@@ -13,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,21 +36,33 @@ class TookTooLong(Exception):
 
 def free_ports(count: int) -> list[int]:
     """
-    Ports that nobody listens on, all different, and below those that the system itself gives to
-    sockets: what runs beside this test is not given one of them before its router has bound it.
+    Ports that nobody has, all different, and kept for whoever listens with SO_REUSEADDR, as servers
+    do: neither a connection nor another test is given one of them before its router has bound it.
     """
     drawn = iter(random.SystemRandom().sample(range(10_000, 32_000), 500))
-    return list(itertools.islice(filter(_is_free, drawn), count))
+    return list(itertools.islice(filter(_keep, drawn), count))
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            one.bind(("127.0.0.1", port))
-        except OSError:
-            return False
+def _keep(port: int) -> bool:
+    """
+    Whether nobody has it; then it is bound, without listening, and shared only afterwards, so that
+    nobody else keeps it. The oldest kept go: a campaign of thousands does not run out of sockets.
+    """
+    one = socket.socket()
+    try:
+        one.bind(("127.0.0.1", port))
+    except OSError:
+        one.close()
+        return False
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    _KEPT.append(one)
+    if len(_KEPT) > 200:
+        _KEPT.popleft().close()
     return True
+
+
+_KEPT: deque[socket.socket] = deque()
+atexit.register(lambda: [one.close() for one in _KEPT])
 
 
 @dataclass
