@@ -56,7 +56,7 @@ def _keep(port: int) -> bool:
         return False
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     _KEPT.append(one)
-    if len(_KEPT) > 200:
+    if len(_KEPT) > 32:
         _KEPT.popleft().close()
     return True
 

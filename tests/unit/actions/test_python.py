@@ -63,7 +63,8 @@ def is_socket(number):
 def speaks_later(event, context, *, go, done):
     def later():
         while not os.path.exists(go): time.sleep(0.001)
-        for number in filter(is_socket, range(3, 64)): os.write(number, b"\\0\\0\\0\\2{}")
+        numbers = map(int, os.listdir("/dev/fd"))
+        for number in filter(is_socket, numbers): os.write(number, b"\\0\\0\\0\\2{}")
         open(done, "w").close()
     threading.Thread(target=later, daemon=True).start()
     return os.getpid()
