@@ -10,6 +10,7 @@ from router.errors import StoreUnavailable
 from router.log import Log
 from router.serving.failure_detector import FailureDetector
 from router.serving.node_agreement import NodeAgreement
+from router.serving.store_outage import StoreOutage
 from router.serving.store_time import SKEW_MS, StoreTime
 from router.store.protocol import NodeStore
 from router.store.values import LATE_S, Beats, NodeCard, NodeSeen
@@ -68,11 +69,11 @@ class Membership:
         self._detector = FailureDetector()
         self._until = joined.at + LATE_S
         self._held_back: str | None = None
-        self._failing = False
+        self._unknown = StoreOutage(log, "the store does not know that this node lives")
+        self._undivided = StoreOutage(log, "targets' limits are not divided anew")
         self._reclaim_at = joined.at
         self._reclaiming: asyncio.Task[None] | None = None
         self._dividing: asyncio.Task[None] | None = None
-        self._undivided = False
         self._beats = 0
 
     async def run(self) -> None:
@@ -120,7 +121,7 @@ class Membership:
     async def _beat(self) -> None:
         self._beats += 1
         asked = self._clock.monotonic()
-        try:
+        with self._unknown:
             report = self._dispatch.shares.report()
             card = self._card()
             beats = await self._store.beat(self.node, card, report)
@@ -130,13 +131,8 @@ class Membership:
                 here = NodeSeen(self.node, card, self._beats, beats.now)
                 self._agreement.compare(here, beats.others)
                 await self._beaten(beats, asked)
-        except StoreUnavailable as error:
+        if self._unknown.away:
             self._detector.interrupted(self._clock.monotonic())
-            if not self._failing:
-                self._log.warning("the store does not know that this node lives", error=str(error))
-            self._failing = True
-        else:
-            self._failing = False
 
     async def _beaten(self, beats: Beats, asked: float) -> None:
         answered = self._clock.monotonic()
@@ -193,16 +189,11 @@ class Membership:
         """So too; whoever is not the one to divide learns that, and no more."""
         generation = self._card().generation
         try:
-            shares = await self._store.divide(
-                node, self._dispatch.shares.divided, generation=generation, ttl_ms=DIVIDES_MS
-            )
-            if shares is not None and node == self.node:
-                self._dispatch.shares.take_over(shares)
-        except StoreUnavailable as error:
-            if not self._undivided:
-                self._log.warning("targets' limits are not divided anew", error=str(error))
-            self._undivided = True
-        else:
-            self._undivided = False
+            with self._undivided:
+                shares = await self._store.divide(
+                    node, self._dispatch.shares.divided, generation=generation, ttl_ms=DIVIDES_MS
+                )
+                if shares is not None and node == self.node:
+                    self._dispatch.shares.take_over(shares)
         finally:
             self._dividing = None

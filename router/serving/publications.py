@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from router.clock import Clock
-from router.errors import RouterError, StoreUnavailable
+from router.errors import RouterError
 from router.log import Log
 from router.rules.live import LiveRef
+from router.serving.store_outage import StoreOutage
 from router.store.common.publications import AGREE_MS
 from router.store.reads import StoreReads
 from router.store.values import Generation, Publication
@@ -46,16 +47,11 @@ class PublishedRules:
         self._again_at = 0.0
 
     async def run(self, reload: Callable[[], Awaitable[object]]) -> None:
-        """Follow for ever; that the store is away is said once."""
-        away = False
+        """Follow for ever."""
+        outage = StoreOutage(self._log, "what is published cannot be asked")
         while True:
-            try:
+            with outage:
                 await self.look(reload)
-                away = False
-            except StoreUnavailable as error:
-                if not away:
-                    self._log.warning("what is published cannot be asked", error=str(error))
-                away = True
             await self._clock.sleep(POLL_S)
 
     async def look(self, reload: Callable[[], Awaitable[object]]) -> None:

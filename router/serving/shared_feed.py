@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
-from router.errors import StoreUnavailable
 from router.log import Log
 from router.model.job import Attempt, Job, Settlement
 from router.rules.live import LiveRef
+from router.serving.store_outage import StoreOutage
 from router.store.reads import StoreReads
 from router.store.values import LIMIT_MAX, FeedQuery
 from router.web.feed import Feed
@@ -42,9 +42,9 @@ class SharedFeed:
         log: Log,
     ) -> None:
         self._feed, self._reads = feed, reads
-        self._live, self._clock, self._log = live, clock, log
+        self._live, self._clock = live, clock
         self._alarm = Alarm(clock)
-        self._failing = False
+        self._outage = StoreOutage(log, "the live feed does not see the store")
         self._begin(0)
 
     def _begin(self, at: int) -> None:
@@ -63,21 +63,12 @@ class SharedFeed:
         try:
             while True:
                 await self._feed.watched.wait()
-                await self._try_to_look(node())
+                with self._outage:
+                    await self.look(node())
                 await self._alarm.wait(LOOK_S)
                 await self._clock.sleep(PAUSE_S)
         finally:
             self._alarm.close()
-
-    async def _try_to_look(self, node: str) -> None:
-        try:
-            await self.look(node)
-        except StoreUnavailable as error:
-            if not self._failing:
-                self._log.warning("the live feed does not see the store", error=str(error))
-            self._failing = True
-        else:
-            self._failing = False
 
     async def look(self, node: str) -> None:
         """Tell what has come since the last look, as this node. Raises StoreUnavailable."""

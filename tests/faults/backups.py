@@ -11,11 +11,9 @@ Nothing is sent while a copy is looked through: on a slow machine the store woul
 as that takes, and looking through the next one would take the longer.
 """
 
-import argparse
 import asyncio
 import random
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +26,7 @@ from tests.acceptance.senders import code, environ
 from tests.acceptance.test_operate import called
 from tests.faults.kill import Client
 from tests.faults.life import PLAIN_RULES
-from tests.faults.telling import reported, say, verdict
+from tests.faults.telling import by_count, reported
 
 CONNECTIONS = 4
 STARTED_EVERY = 10
@@ -132,17 +130,8 @@ def campaign(folder: Path, rounds: int, rng: random.Random) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    options = parser.parse_args()
-    say(f"seed {options.seed}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        tally = campaign(Path(name), options.rounds, random.Random(options.seed))
-    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+    counts = {"rounds": (50, "rounds")}
+    return by_count(__doc__, counts, lambda at, given, rng: campaign(at, given.rounds, rng))
 
 
 if __name__ == "__main__":

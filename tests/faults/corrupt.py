@@ -9,13 +9,10 @@ the journal, and the router is started on it. Never may it end with a traceback,
 other bytes than were accepted, or go on as if deliveries that are gone had never been.
 """
 
-import argparse
 import random
 import shutil
 import sqlite3
 import sys
-import tempfile
-import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -26,7 +23,7 @@ from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, code, environ
 from tests.acceptance.sink import Received, Sink
 from tests.faults.life import Life, wait_for
-from tests.faults.telling import reported, say, verdict
+from tests.faults.telling import by_count, reported
 
 RULES = ENDPOINTS + (
     "retries:\n  later: {schedule: [10s, 1s, 1s, 1s], jitter: 0.1}\n"
@@ -205,17 +202,8 @@ def campaign(folder: Path, count: int, rng: random.Random) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    options = parser.parse_args()
-    say(f"seed {options.seed}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        tally = campaign(Path(name), options.count, random.Random(options.seed))
-    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+    counts = {"count": (500, "trials")}
+    return by_count(__doc__, counts, lambda at, given, rng: campaign(at, given.count, rng))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,9 @@ Short writes: the file size limit of the process is lowered to some byte within 
 that the kernel itself writes a part. Full disk: every write fails for a while (`ENOSPC`), then not.
 """
 
-import argparse
 import random
 import resource
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +38,7 @@ from tests.faults.life import (
     threads,
     wait_for,
 )
-from tests.faults.telling import reported, say, verdict
+from tests.faults.telling import by_count, reported
 
 FILES = ("pwrite64", "fdatasync", "ftruncate", "pread64")
 ERRORS = ("EIO", "ENOSPC", "EINTR")
@@ -272,17 +270,8 @@ def campaign(folder: Path, count: int | None, rng: random.Random) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, help="faults of each kind, spread evenly")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    options = parser.parse_args()
-    say(f"seed {options.seed}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        tally = campaign(Path(name), options.count, random.Random(options.seed))
-    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+    counts = {"count": (None, "faults of each kind, spread evenly")}
+    return by_count(__doc__, counts, lambda at, given, rng: campaign(at, given.count, rng))
 
 
 if __name__ == "__main__":

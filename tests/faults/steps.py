@@ -17,12 +17,8 @@ next start needs no help, the ledger is sound and holds what was acknowledged, n
 twice, what had no answer is taken when it is sent again, and every job ends.
 """
 
-import argparse
-import random
 import signal
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,7 +37,7 @@ from tests.faults.life import (
     wait_for,
     write_plugin,
 )
-from tests.faults.telling import reported, say, verdict
+from tests.faults.telling import by_count, reported
 
 CHAINED = WITH_PLUGIN.replace("{id: run, ", "{id: run, after: call, ").replace(
     "{id: plug, ", "{id: plug, after: run, "
@@ -225,17 +221,8 @@ def campaign(folder: Path, count: int | None) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, help="steps of each state, spread evenly")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    options = parser.parse_args()
-    say(f"seed {options.seed} (nothing here is drawn: the steps are all of them)")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        tally = campaign(Path(name), options.count)
-    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+    counts = {"count": (None, "steps of each state, spread evenly; nothing is drawn")}
+    return by_count(__doc__, counts, lambda at, given, _: campaign(at, given.count))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -35,7 +34,7 @@ from tests.faults.life import chosen, wait_for
 from tests.faults.server import SENT
 from tests.faults.steps import START_S, Stage, State, Step, a_stage
 from tests.faults.stop_load import under_load
-from tests.faults.telling import reported, say, verdict
+from tests.faults.telling import by_count, reported
 
 
 def reload_rules(stage: Stage) -> None:
@@ -194,18 +193,15 @@ def campaign(folder: Path, count: int | None, cycles: int, rng: random.Random) -
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=8, help="steps of each state, spread evenly")
-    parser.add_argument("--cycles", type=int, default=20, help="restarts under load")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    options = parser.parse_args()
-    say(f"seed {options.seed}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        tally = campaign(Path(name), options.count, options.cycles, random.Random(options.seed))
-    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+    counts = {
+        "count": (8, "steps of each state, spread evenly"),
+        "cycles": (20, "restarts under load"),
+    }
+
+    def run(folder: Path, given: argparse.Namespace, rng: random.Random) -> Tally:
+        return campaign(folder, given.count, given.cycles, rng)
+
+    return by_count(__doc__, counts, run)
 
 
 if __name__ == "__main__":

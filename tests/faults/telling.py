@@ -5,9 +5,9 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -52,11 +52,8 @@ Campaign = Callable[[Path, Sequence[str]], tuple[list[str], list[str]]]
 
 def by_parts(text: str | None, parts: Sequence[str], campaign: Campaign) -> int:
     """The command of a harness of which parts can be named; the exit status."""
-    parser = argparse.ArgumentParser(
-        description=text, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = _parser(text)
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="all if none is named")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     options = parser.parse_args()
     say(f"seed {options.seed} (nothing here is drawn)")
     began = time.monotonic()
@@ -64,3 +61,36 @@ def by_parts(text: str | None, parts: Sequence[str], campaign: Campaign) -> int:
         problems, lines = campaign(Path(name), options.parts or parts)
     say(*lines)
     return verdict(problems, f"{len(problems)} problems; {time.monotonic() - began:.0f} s")
+
+
+class Tallied(Protocol):
+    """What came of a campaign; its text are the figures."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What should not be, in words."""
+
+
+Counted = Callable[[Path, argparse.Namespace, random.Random], Tallied]
+"""Runs in a folder as often as the options say, drawing from the seed."""
+
+
+def by_count(text: str | None, counts: Mapping[str, tuple[int | None, str]], run: Counted) -> int:
+    """The command of a harness whose options are numbers: default and meaning; the exit status."""
+    parser = _parser(text)
+    for name, (default, meaning) in counts.items():
+        parser.add_argument(f"--{name}", type=int, default=default, help=meaning)
+    options = parser.parse_args()
+    say(f"seed {options.seed}")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        tally = run(Path(name), options, random.Random(options.seed))
+    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+
+
+def _parser(text: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=text, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    return parser
