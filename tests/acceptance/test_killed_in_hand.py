@@ -75,9 +75,9 @@ class Commands:
         return frozenset((job, int(attempt)) for job, _, attempt in words)
 
 
-def leased_ahead(rig: Rig) -> Attempts:
+def leased_ahead(rig: Rig, *, killed: bool = False) -> Attempts:
     """As the ledger has them, whether or not they have begun since."""
-    with closing(ledger.connect(rig.store)) as db:
+    with closing(ledger.connect(rig.store, mend=killed)) as db:
         rows = db.execute(OPEN, (STATE["running"],)).fetchall()
     return frozenset((job, attempt) for job, attempt, started in rows if started is None)
 
@@ -101,8 +101,10 @@ def until_in_hand(commands: Commands, router: RouterProcess, more: Callable[[], 
         router.signal(signal.SIGSTOP)
         running, ahead = commands.running(), leased_ahead(commands.rig)
         # Who has not said that he ended holds his slot still, so that nobody else can have begun.
-        if len(running) == SLOTS and running & ahead and ahead - running:
-            return InHand(running & ahead, ahead - running)
+        # Who has may not be settled yet.
+        waiting = ahead - commands.begun()
+        if len(running) == SLOTS and running & ahead and waiting:
+            return InHand(running & ahead, waiting)
         router.signal(signal.SIGCONT)
         before = len(commands.begun())
         commands.gate.unlink()
@@ -127,6 +129,9 @@ def test_a_kill_is_a_death_of_those_that_had_begun_not_of_those_in_hand(
     with rig.router() as router:
         in_hand = until_in_hand(commands, router, more)
         router.kill()
+    # It may have been stopped in a commit that nobody saw.
+    ahead = leased_ahead(rig, killed=True)
+    in_hand = InHand(in_hand.begun & ahead, in_hand.waiting & ahead)
     with rig.router() as router:
         with closing(ledger.connect(rig.store)) as db:
             after = {one: db.execute(AFTER, one).fetchall() for one in set().union(*in_hand)}
