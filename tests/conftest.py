@@ -17,7 +17,7 @@ from tests.postgres.sharing import shared_server
 settings.register_profile("default", max_examples=20, deadline=None)
 settings.register_profile(
     "ci",
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
