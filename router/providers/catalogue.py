@@ -1,21 +1,16 @@
 """The built-in providers, each parsed once, when it is first needed."""
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 
 import yaml
 
+from router.providers.heads import FOLDER, heads
 from router.providers.provider import Provider
 from router.providers.samples import parse_samples
 from router.providers.validation import parse_definition
 
-_FOLDER = Path(__file__).with_name("definitions")
 _OWN = "router"
-_HEAD = 500
-"""Characters in which a definition says its names and whether it is generic."""
-_NAMES = re.compile(r"names: \[([a-z0-9, -]+)\]\n")
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -48,26 +43,16 @@ def own() -> Provider:
 
 @cache
 def _files() -> Mapping[str, str]:
-    """
-    Every name to the file of its definition: senders first, then the kinds that stand for many.
-
-    Only the first line of each file is read, `names: [...]`: asking for one provider parses one.
-    """
-    found: list[tuple[bool, str, list[str]]] = []
-    for path in _FOLDER.glob("*.yaml"):
-        head = path.read_text("utf-8")[:_HEAD]
-        names = _NAMES.match(head)
-        assert names is not None, path  # noqa: S101 (a test reads every definition)
-        found.append(("\ngeneric: true\n" in head, path.stem, names[1].split(", ")))
-    return {n: file for _, file, names in sorted(found) for n in names if file != _OWN}
+    """Every name to the file of its definition: asking for one provider parses one."""
+    return {name: head.file for head in heads() for name in head.names if head.file != _OWN}
 
 
 @cache
 def _provider(file: str) -> Provider:
     # The loader is safe either way; the C one is ten times as fast.
-    data = yaml.load((_FOLDER / f"{file}.yaml").read_bytes(), _LOADER)  # noqa: S506
+    data = yaml.load((FOLDER / f"{file}.yaml").read_bytes(), _LOADER)  # noqa: S506
     definition = parse_definition(data, file=f"{file}.yaml")
-    apart = _FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first needed
+    apart = FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first needed
     return Provider(
         definition, (lambda: parse_samples(apart.read_bytes())) if apart.is_file() else None
     )

@@ -153,7 +153,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     handshakes. `body_max` is a size (`5MiB`), `ack_within` a time (`5s`). `notes` are further
     limits and habits of the sender, for people. `shapes` are the payloads' types, see `shapes.py`.
     `api` is how its own API is called. `settings` are the words of its settings screen for events
-    that have another name there.
+    that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
+    `user-agent: acme`), that this sender sends and few others do.
     """
 
     names: tuple[str, ...]
@@ -162,6 +163,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     generic: bool = False
     event: ValueSource = ValueSource()
     about: str = ""
+    known_by: tuple[str, ...] = ()
     also: tuple[VerifyRule, ...] = ()
     refuse_with: Literal[401, 403] = 401
     methods: tuple[str, ...] = ("POST",)

@@ -13,42 +13,20 @@ import msgspec
 
 from router.model.delivery import LiveSecret
 from router.providers.headers import Headers
+from router.providers.heads import looks_like
 from router.providers.signatures import Candidates, Check, Message
 
 BODY_MAX = 64 * 1024
 SECRETS_MAX = 2
 
-_SENDERS: tuple[tuple[bytes, str], ...] = (
-    (b"x-shopify-", "Shopify (provider `shopify`)"),
-    (b"x-commerce-", "the commerce platform (provider `commerce`)"),
-    (b"x-twilio-email-event-webhook-", "SendGrid (provider `sendgrid`)"),
-    (b"x-provider-email-event-webhook-", "the email provider (provider `email`)"),
-    (b"x-gitea-", "Gitea (provider `gitea`)"),
-    (b"x-forgejo-", "Forgejo (provider `gitea`)"),
-    (b"x-gogs-", "Gogs (provider `gitea`)"),
-    (b"x-gitlab-", "GitLab (provider `gitlab`)"),
-    (b"x-event-key", "Bitbucket"),
-    (b"stripe-signature", "Stripe (provider `stripe`)"),
-    (b"x-slack-", "Slack (provider `slack`)"),
-    (b"svix-", "Svix (provider `svix`)"),
-    (b"webhook-signature", "a Standard Webhooks sender (provider `standard-webhooks`)"),
-    # Last: several of the above send these as well.
-    (b"x-github-", "GitHub (provider `github`)"),
-    (b"x-host-", "the code host (provider `code-host`)"),
-    (b"x-hub-signature", "GitHub (provider `github`)"),
-)
-
 
 def for_missing(found: Mapping[bytes, bytes], headers: Headers, what: str = "") -> str:
     """No proof (`what`) came; `found` are the headers of this provider that did."""
-    names = [name for name, _ in headers]
-    senders = () if found else _SENDERS
-    looks = (label for prefix, label in senders if any(n.startswith(prefix) for n in names))
-    if (label := next(looks, None)) is not None:
-        return f"other provider's headers: they look like {label}"
+    if not found and (sender := looks_like(headers)):
+        return f"other provider's headers: they look like {sender}"
     if what:
         return what
-    if b"x-hub-signature" in names:
+    if any(name == b"x-hub-signature" for name, _ in headers):
         return "no signature sent: only the old SHA-1 header came, which proves too little"
     return "no signature sent: has the sender been given the secret, is signing switched on?"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.providers import builtin, own
+from router.providers.heads import Head, heads
 from tests.unit.providers.makers import SENDERS
 
 README = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
@@ -52,6 +53,15 @@ def test_a_sender_is_whole(name: str) -> None:
     events = [e.name for e in provider.events] or ["user.created"]
     assert [e for e in events if provider.sample(e) is None] == [], "`samples:` for each event"
     assert any(n in README for n in (provider.label, *provider.definition.names)), "name it there"
+
+
+def test_heads_say_what_the_definitions_say() -> None:
+    """Heads are read without a parser of YAML, before anything else of a definition is."""
+    for head in heads():
+        d = (own() if head.file == own().name else builtin()[head.file]).definition
+        known_by = tuple(line.encode() for line in d.known_by)
+        assert head == Head(d.generic, d.names[0], d.names, d.label, known_by)
+        assert d.generic or head.file == own().name or known_by, "how are its requests known?"
 
 
 def test_every_name_has_a_file_and_every_file_a_name() -> None:

@@ -50,8 +50,17 @@ def test_another_providers_headers_are_recognised(sender: str, receiver: str) ->
     if sender == receiver:
         return
     said = hint(a_delivery(a_provider(sender)), receiver)
-    assert said.startswith("other provider's headers"), "a row in router/providers/hints.py"
+    assert said.startswith("other provider's headers"), "`known_by` in its definition"
     assert any(f"`{name}`" in said for name in (sender, *a_provider(sender).aliases))
+
+
+def test_the_sender_is_the_one_that_the_headers_fit_best() -> None:
+    """Gitea sends names of GitHub's as well, for those who read only these."""
+    sent = [("X-Gitea-Event", "push"), ("X-Gitea-Delivery", "1"), ("X-GitHub-Event", "push")]
+    assert hint(a_request(sent), "shopify").endswith(
+        "Gitea (provider `gitea` or `forgejo` or `gogs`)"
+    )
+    assert "GitHub" in hint(a_request([*sent[2:], ("X-GitHub-Delivery", "1")]), "shopify")
 
 
 @pytest.mark.parametrize(
