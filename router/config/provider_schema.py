@@ -64,7 +64,7 @@ class SchemeEntry(ProofEntry):
 
 @named("this source")
 class SourceEntry(Entry):
-    """Where a value of an event comes from: exactly one of header, field, key, event."""
+    """Where a value of an event comes from: exactly one of header, field, key, event, body."""
 
     header: Annotated[list[SourceText] | None, doc("A header, in any of these spellings.")] = None
     field: Annotated[
@@ -74,6 +74,12 @@ class SourceEntry(Entry):
         list[SourceText] | None, doc("The first of these keys that the event has is the value.")
     ] = None
     event: Annotated[bool | None, doc("The event's own name.")] = None
+    body: Annotated[
+        bool | None, doc("For an id: the event's name and bytes, where nothing is numbered.")
+    ] = None
+    named: Annotated[
+        Table[SourceText] | None, doc("What values are called; others stay as they are.")
+    ] = None
     prefix: Annotated[SourceText | None, doc("What the value begins with; it is removed.")] = None
     sample: Annotated[SourceText | None, doc("What a test delivery sends in the header.")] = None
 

@@ -87,7 +87,7 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
     definition = provider.definition
     action, fields = definition.action, {}
     for root, source in definition.fields.items():
-        plain = not (source.event or source.key or source.header or source.prefix)
+        plain = not (source.event or source.key or source.header or source.prefix or source.named)
         fields[root] = RootField(
             source.event,
             (source.paths or ("",))[0] if plain else None,

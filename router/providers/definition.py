@@ -21,25 +21,33 @@ BodyKind = Literal["json", "form", "text"]
 
 class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
-    Where one value of an event comes from: exactly one of the four.
+    Where one value of an event comes from: exactly one of header, field, key, event and body.
 
     `header`: a header, in any of these spellings. `field`: a dotted path in the event's JSON, or
     several of which the first that is there counts. `key`: the first of these keys that the event
-    has is itself the value. `event`: the event's own name. `prefix` must begin the value and is
-    taken off; `sample` is what a test delivery sends in the header.
+    has is itself the value. `event`: the event's own name. `body`, for an id: the sender numbers
+    nothing and sends the same bytes again, so an event's name and bytes say which one it is.
+    `prefix` must begin the value and is taken off. `named` says what values, also whole numbers,
+    are called; others stay. `sample` is what a test delivery sends in the header.
     """
 
     header: Names = ()
     field: Names | None = None
     key: Names = ()
     event: bool = False
+    body: bool = False
     prefix: str = ""
+    named: dict[str, str] = {}
     sample: str = ""
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The dotted paths, the preferred one first."""
         return () if self.field is None else spelled(self.field)
+
+    def sent(self, value: str) -> str:
+        """What the sender writes for a value that has a name of ours."""
+        return next((one for one, name in self.named.items() if name == value), value)
 
 
 class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

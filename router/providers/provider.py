@@ -80,6 +80,7 @@ class Provider(Sender):
         self.particular = bool(self._shown or self._shown_query or definition.respond)
         self.splits = definition.split is not None
         self.has_ids = definition.id is not None
+        self.sends_ids = definition.id is not None and not definition.id.body
         self.body_max = body_bytes(definition.body_max)
         self.refuse_with: int = definition.refuse_with
         self.methods = frozenset(definition.methods)

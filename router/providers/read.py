@@ -4,7 +4,7 @@ A verified request becomes a Reading: its events, named and numbered.
 Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`, and stored.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -89,8 +89,9 @@ class Reader:
         self._headers = Spellings([*parts, "content-type"])
         self._event = self._getter(definition.event)
         self._event_header = bool(definition.event.header)
-        self._id = self._getter(definition.id, numbers=True) if definition.id else None
-        self._id_header = self._headers.part(definition.id.header) if definition.id else None
+        number = None if definition.id is None or definition.id.body else definition.id
+        self._id = self._getter(number, numbers=True) if number else None
+        self._id_header = self._headers.part(number.header) if number else None
         self._action = self._getter(definition.action) if definition.action else None
         self._fields = [(name, self._getter(s)) for name, s in definition.fields.items()]
         self._split = definition.split
@@ -171,6 +172,9 @@ class Reader:
         return [(p, bytes(r)) for p, r in zip(payload, _SLICES.decode(body), strict=True)]
 
     def _getter(self, source: ValueSource, *, numbers: bool = False) -> Getter:
+        if source.named:
+            plain = msgspec.structs.replace(source, named={})
+            return _named_getter(self._getter(plain, numbers=True), source.named)
         if source.event:
             return lambda _found, name, _payload: name
         if source.paths:
@@ -246,6 +250,14 @@ def _header_getter(part: bytes, prefix: str) -> Getter:
         return _without(prefix, text) if prefix else text
 
     return get
+
+
+def _named_getter(get: Getter, names: Mapping[str, str]) -> Getter:
+    def named(found: Found, name: str, payload: JSON) -> str | None:
+        value = get(found, name, payload)
+        return None if value is None else names.get(value, value)
+
+    return named
 
 
 def _key_getter(keys: Sequence[str]) -> Getter:

@@ -119,8 +119,9 @@ class Sender:
         if sample is None and self._names and name not in self._names:
             return None
         payload = {} if sample is None else _fresh(sample.payload)
-        _put(payload, self.definition.event.paths, name)
-        _name_by_key(payload, spelled(self.definition.event.key), name)
+        source = self.definition.event
+        _put(payload, source.paths, source.sent(name))
+        _name_by_key(payload, spelled(source.key), source.sent(name))
         if self.definition.action is not None:
             known = (g for g in self.definition.events if name in g.names)
             first = next((a for g in known for a in (*g.actions, *g.assumed_actions)), None)

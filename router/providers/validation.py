@@ -261,12 +261,23 @@ def _check_names(d: Definition) -> Iterator[Fault]:
 
 def _check_sources(d: Definition) -> Iterator[Fault]:
     for place, source in _sources(d):
-        ways = [bool(source.header), bool(source.paths), bool(source.key), source.event]
+        ways = [
+            bool(source.header),
+            bool(source.paths),
+            bool(source.key),
+            source.event,
+            source.body,
+        ]
         yield from _wrong(
             (
                 sum(ways) != 1,
                 place,
-                f"`{'.'.join(place)}` needs exactly one of header, field, key, event",
+                f"`{'.'.join(place)}` needs exactly one of header, field, key, event, body",
+            ),
+            (
+                source.body and place != ("id",),
+                place,
+                "`body` is for `id`: what tells events apart",
             ),
             *((True, (*place, "header"), text) for text in _no_headers(source.header)),
             (
@@ -333,7 +344,7 @@ def _check_split(d: Definition) -> Iterator[Fault]:
         (d.split_lines and not splits, ("split_lines",), "`split_lines` needs `split`"),
         (
             # One id for all events of a batch would make all but the first of them duplicates.
-            splits and d.id is not None and not d.id.paths,
+            splits and d.id is not None and not d.id.paths and not d.id.body,
             ("id",),
             "with `split`, each event needs its own `id`: a field, not a header",
         ),

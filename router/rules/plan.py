@@ -202,7 +202,8 @@ class Planner:
             value = None if key is None else _value(key, scope)
             identity, flag = (None, "no_key") if value is None else (encode_json(value), None)
         elif mode == "id" and identity is None and ruleset.providers[endpoint.provider].has_ids:
-            identity, flag = body_identity(read.name, body), "no_id"
+            identity = body_identity(read.name, body)
+            flag = "no_id" if ruleset.providers[endpoint.provider].sends_ids else None
         keys = () if identity is None else (dedupe_key(endpoint.name, identity),)
         if endpoint.replay_guard:
             guard = b"body\0" + body_identity(read.name, body)
@@ -224,7 +225,7 @@ class Planner:
         flags = reading.flags
         if identity is None or endpoint.dedupe.mode == "body":
             identity = body_identity(reading.event_name, delivery.body)
-            if provider.has_ids and "no_id" not in flags:
+            if provider.sends_ids and "no_id" not in flags:
                 flags = (*flags, "no_id")
         keyed = endpoint.dedupe.mode == "body" or (
             endpoint.dedupe.mode == "id" and provider.has_ids

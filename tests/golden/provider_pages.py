@@ -132,11 +132,18 @@ def _handshake(handshake: Handshake) -> str:
 def _source(source: ValueSource) -> str:
     if source.event:
         return "the event name"
+    if source.body:
+        return "none is sent: the event's name and bytes"
     if source.key:
-        return f"the key that is there, of {_headers(source.key)}"
+        return f"the key that is there, of {_headers(source.key)}{_named(source)}"
     fields = " or ".join(f"`{path}`" for path in source.paths)
     where = f"field {fields}" if fields else _headers(source.header)
-    return f"{where}, after `{source.prefix}`" if source.prefix else where
+    return (f"{where}, after `{source.prefix}`" if source.prefix else where) + _named(source)
+
+
+def _named(source: ValueSource) -> str:
+    each = [f"`{value}` is called `{name}`" for value, name in source.named.items()]
+    return f" ({', '.join(each)})" if each else ""
 
 
 def _headers(names: Names) -> str:

@@ -252,6 +252,32 @@ def test_a_definition_may_take_everything_from_the_body() -> None:
     assert reading.flags == ()
 
 
+def test_values_are_called_by_other_names() -> None:
+    """Numbers too, and keys; what has no other name stays."""
+    kinds = {"MessageSid": "message", "CallSid": "call"}
+    acme = Provider(
+        a_definition(
+            event={"key": list(kinds), "named": kinds},
+            action={"field": "type", "named": {"2": "command"}},
+        )
+    )
+    for body, name, action in [
+        (b'{"CallSid":"x","type":2}', "call", "command"),
+        (b'{"MessageSid":"x","type":3}', "message", "3"),
+        (b'{"type":"2"}', "unknown", "command"),
+        (b'{"CallSid":"x","type":true}', "call", None),
+    ]:
+        event = only(acme.read(a_request([], body)))
+        assert (event.name, event.action) == (name, action)
+
+
+def test_who_numbers_nothing_lacks_no_number() -> None:
+    acme = Provider(a_definition(id={"body": True}, event={"field": "e"}))
+    assert (acme.has_ids, acme.sends_ids) == (True, False)
+    reading = acme.read(a_request([], b'{"e":"made"}'))
+    assert (only(reading).provider_id, reading.flags) == (None, ())
+
+
 def test_a_provider_without_ids_has_no_flag() -> None:
     acme = Provider(a_definition())
     assert not acme.has_ids

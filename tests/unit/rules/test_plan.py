@@ -11,12 +11,13 @@ from router.expressions import compile as compiled
 from router.model.ids import Ids
 from router.model.job import Group, Predecessor
 from router.model.settings import Api, Dedupe, Endpoint
-from router.providers import builtin
+from router.providers import Provider, builtin
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.plan import JOBS_MAX, Plan, Planner, body_identity, dedupe_key
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, Concurrency
 from tests.builders import NOW, a_delivery, a_log, a_request, a_rule, a_ruleset
+from tests.unit.providers.makers import a_definition
 
 MAIL = Endpoint("mail", "sendgrid", ("/wh_m",), ("m",))
 
@@ -149,6 +150,18 @@ def test_a_missing_id_falls_back_to_event_and_body() -> None:
     assert one.flags == ("no_id",)
     assert one.events[0].keys != other.events[0].keys
     assert one.events[0].keys == planned(a_ruleset()).events[0].keys
+
+
+@pytest.mark.parametrize("body", [b'{"e": "made"}', b"not json"])
+def test_who_numbers_nothing_is_known_by_event_and_body(body: bytes) -> None:
+    """And nothing is flagged: no number was due."""
+    acme = Provider(a_definition(id={"body": True}, event={"field": "e"}))
+    endpoint = Endpoint("shop", "acme", ("/wh_x",), ("shop",))
+    ruleset = a_ruleset(a_rule("r"), endpoints={"shop": endpoint}, providers={"acme": acme})
+    one, other = planned(ruleset, body), planned(ruleset, body + b" ")
+    name = "made" if body.startswith(b"{") else "unknown"
+    assert (one.flags, one.events[0].keys) == ((), (b"shop\0" + body_identity(name, body),))
+    assert one.events[0].keys != other.events[0].keys
 
 
 @pytest.mark.parametrize("mode", ["off", "body", "key"])
