@@ -162,7 +162,9 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits and habits of the sender, for people. `shapes` are the payloads' types, see `shapes.py`.
     `api` is how its own API is called. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
-    `user-agent: acme`), that this sender sends and few others do.
+    `user-agent: acme`), that this sender sends and few others do. `source` is where its facts are
+    from, `oracle` what our verdicts are held against: its own library, a vector that it or its
+    library publishes, or nothing.
     """
 
     names: tuple[str, ...]
@@ -172,6 +174,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     event: ValueSource = ValueSource()
     about: str = ""
     known_by: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    oracle: Literal["library", "vector", "none"] = "none"
     also: tuple[VerifyRule, ...] = ()
     refuse_with: Literal[401, 403] = 401
     methods: tuple[str, ...] = ("POST",)

@@ -31,14 +31,40 @@ def refreshed(text: str, providers: Mapping[str, Provider]) -> str:
 
 def listed(providers: Mapping[str, Provider]) -> str:
     """A table of all providers, with the pages about them."""
-    rows = ["| Sender | `provider:` | How it proves itself |", "|---|---|---|"]
-    for provider in {p.name: p for p in providers.values()}.values():
-        names = " or ".join(f"`{name}`" for name in (provider.name, *provider.aliases))
-        kinds = ", or ".join(_KINDS[rule.scheme] for rule in provider.definition.ways)
-        rows.append(
-            f"| [{provider.label}](providers/{page_name(provider)}.md) | {names} | {kinds} |"
-        )
-    return "\n".join(rows) + "\n"
+    every = {p.name: _row(p) for p in providers.values()}
+    header = next(iter(every.values()))
+    rows = [header.keys(), ["---"] * len(header), *(row.values() for row in every.values())]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+def _row(provider: Provider) -> dict[str, str]:
+    d = provider.definition
+    signing = [rule for rule in d.ways if rule.scheme in SIGNATURES]
+    ages = dict.fromkeys(rule.tolerance for rule in d.ways if rule.tolerance)
+    return {
+        "Sender": f"[{provider.label}](providers/{page_name(provider)}.md)",
+        "`provider:`": _headers((provider.name, *provider.aliases)),
+        "How it proves itself": ", or ".join(_KINDS[rule.scheme] for rule in d.ways),
+        "Signed": " or ".join(dict.fromkeys(_signed_text(rule) for rule in signing)),
+        "Fresh": " or ".join(ages),
+        "Known again by": _source(d.id) if d.id else "",
+        "Handshake": " and ".join(dict.fromkeys(h.method for h in d.respond)),
+        "Answer within": d.ack_within or "",
+        "Largest body": d.body_max,
+        "Held against": "" if d.generic else _ORACLES[d.oracle],
+    }
+
+
+def _signed_text(rule: VerifyRule) -> str:
+    """A signed text in a cell of a table."""
+    return f"`{rule.message}`".replace("\n", "\\n").replace("|", "\\|")
+
+
+_ORACLES = {
+    "library": "its library",
+    "vector": "a published vector",
+    "none": "its documentation only",
+}
 
 
 def page_name(provider: Provider) -> str:
@@ -85,8 +111,14 @@ def _ways(provider: Provider) -> list[tuple[str, str]]:
         ("Largest body", d.body_max),
         ("Events in one delivery", None if d.split is None else f"up to {d.split:,}"),
         ("Answer expected within", d.ack_within),
+        ("Our verdicts are held against", None if d.generic else _ORACLES[d.oracle]),
+        ("Source", ", ".join(map(_linked, d.source)) or None),
     ]
     return [(name, value) for name, value in rows if value is not None]
+
+
+def _linked(source: str) -> str:
+    return f"<{source}>" if source.startswith("https://") else source
 
 
 def _proof(rule: VerifyRule) -> str:

@@ -8,7 +8,6 @@ from router.providers import builtin, own
 from router.providers.heads import Head, heads
 from tests.unit.providers.makers import SENDERS
 
-README = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
 DEFINITIONS = Path(__file__).parents[3] / "router" / "providers" / "definitions"
 TOPICS = """
 orders/create orders/updated orders/paid orders/cancelled orders/fulfilled
@@ -52,7 +51,6 @@ def test_a_sender_is_whole(name: str) -> None:
     assert provider.has_ids, "`id:` says what makes two deliveries the same one"
     events = [e.name for e in provider.events] or ["user.created"]
     assert [e for e in events if provider.sample(e) is None] == [], "`samples:` for each event"
-    assert any(n in README for n in (provider.label, *provider.definition.names)), "name it there"
 
 
 def test_heads_say_what_the_definitions_say() -> None:

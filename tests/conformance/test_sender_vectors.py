@@ -1,0 +1,59 @@
+"""
+Signed examples that a sender, or its library, publishes: `vectors/NAME.json`, each with its source.
+
+A definition whose `oracle` is `vector` has one here or among those of test_vectors.py.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.model.delivery import InboundRequest, Verified
+from router.providers import builtin
+from tests.clients.libraries import LIBRARIES
+from tests.conformance.test_vectors import BUILT_IN
+from tests.unit.providers.makers import SENDERS, a_provider, a_request, a_secret, changed
+
+FILES = sorted((Path(__file__).parent / "vectors").glob("*.json"))
+VECTORS = [
+    pytest.param(file.stem, vector, id=f"{file.stem}-{index}")
+    for file in FILES
+    for index, vector in enumerate(json.loads(file.read_bytes()))
+]
+
+
+def request_of(vector: dict[str, Any]) -> InboundRequest:
+    request = a_request(vector["headers"].items(), vector["body"].encode())
+    return changed(request, query_string=vector.get("query", "").encode())
+
+
+def is_verified(name: str, vector: dict[str, Any], request: InboundRequest) -> bool:
+    secrets = [a_secret(vector["secret"].encode())]
+    found = a_provider(name).verify(request, secrets, now_ms=vector.get("now", 0) * 1000)
+    return isinstance(found, Verified)
+
+
+@pytest.mark.parametrize(("name", "vector"), VECTORS)
+def test_what_the_sender_publishes_is_genuine_and_nothing_near_it(
+    name: str, vector: dict[str, Any]
+) -> None:
+    assert vector["source"]
+    request = request_of(vector)
+    assert is_verified(name, vector, request)
+    assert not is_verified(name, vector, changed(request, body=request.body + b" "))
+    other = vector | {"secret": vector["secret"][:-1] + "~"}
+    assert not is_verified(name, other, request)
+
+
+@pytest.mark.parametrize("name", SENDERS)
+def test_the_oracle_is_as_the_definition_says(name: str) -> None:
+    provider = builtin()[name]
+    names = {provider.name, *provider.aliases}
+    vectors = {file.stem for file in FILES} | {*BUILT_IN.values()}
+    has = {
+        "library": bool(names & {library.provider for library in LIBRARIES}),
+        "vector": bool(names & vectors),
+    }
+    assert has.get(provider.definition.oracle, not has["library"])
