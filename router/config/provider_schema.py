@@ -84,17 +84,42 @@ class SourceEntry(Entry):
     sample: Annotated[SourceText | None, doc("What a test delivery sends in the header.")] = None
 
 
-@named("this handshake", required=("echo",))
+@named("this handshake")
 class HandshakeEntry(Entry):
     """One of `respond`: a question of the sender that is answered and not routed."""
 
-    method: Annotated[Literal["GET", "POST"] | None, doc("How it comes. Default POST.")] = None
-    when: Annotated[
-        Table[SourceText] | None, doc("Values of the body or query that make it a handshake.")
+    method: Annotated[
+        Literal["GET", "POST", "OPTIONS", "HEAD"] | None, doc("How it comes. Default POST.")
     ] = None
-    echo: Annotated[SourceText | None, doc("The value that is sent back.")] = None
+    when: Annotated[
+        Table[SourceText] | None,
+        doc(
+            "What makes it a handshake: `field:PATH`, `query:NAME` or `header:NAME` (alone: a "
+            "field on POST, else a query parameter) and its value, `*` for any."
+        ),
+    ] = None
+    echo: Annotated[SourceText | None, doc("The place of the value that is sent back.")] = None
     token: Annotated[
-        SourceText | None, doc("With GET: the query parameter that must be a live secret.")
+        SourceText | None, doc("Not by POST: the query parameter that must be a live secret.")
+    ] = None
+    unsigned: Annotated[bool | None, doc("Whether it comes without a signature.")] = None
+    answer: Annotated[
+        Node | None,
+        doc(
+            "What is answered: a text, or a mapping that is sent as JSON, with `{echo}`, "
+            "`{hmac_hex}`, `{hmac_base64}`. Default `{echo}`."
+        ),
+    ] = None
+    answer_headers: Annotated[
+        Table[SourceText] | None, doc("Headers of the answer, with the same words.")
+    ] = None
+    status: Annotated[int | None, doc("Its status: 200 (default), 201 or 202.")] = None
+    visit: Annotated[
+        SourceText | None, doc("The place of an address that is fetched once, after proof.")
+    ] = None
+    hosts: Annotated[
+        list[SourceText] | None,
+        doc("Hosts of such addresses, or ends of their names that begin with a dot."),
     ] = None
 
 

@@ -8,10 +8,11 @@ from router.clock import Clock
 from router.intake.observed import HandshakeAnswered, RequestRefused
 from router.intake.reply import Reply, of_refusal
 from router.model.addresses import in_ranges
-from router.model.delivery import InboundRequest, Refused, Verified
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.model.headers import kept_headers
 from router.model.observed import Observer
 from router.model.settings import PUBLISHED, Endpoint
+from router.providers.handshakes import HandshakeAnswer
 from router.refusals import Refusals, is_probe
 from router.rules.live import LiveEndpoint, LiveRuleset
 
@@ -39,27 +40,33 @@ class Judge:
     ) -> Genuine | Reply:
         """The genuine request, or the answer to a refused one or to a handshake."""
         settings, provider, now = endpoint.settings, endpoint.provider, self._clock.now()
-        verdict: Verified | Refused | None = None
+        verdict: Verified | Refused | HandshakeAnswer | None = None
+        secrets: Sequence[LiveSecret] = ()
         if settings.allow_from:
             verdict = self._stranger(settings, request.peer)
         if verdict is None:
             secrets = live.secrets.verifying(settings.secrets, now)
-            if provider.particular and request.method not in provider.methods:
-                verdict = provider.verify_handshake(request, secrets)
-            elif settings.unsigned:
+            if provider.particular:
+                verdict = provider.unproved(request, secrets)
+        if verdict is None:
+            if settings.unsigned:
                 verdict = provider.accept_unsigned(request)
             else:
                 tolerance_s = settings.tolerance_s
                 verdict = provider.verify(request, secrets, now_ms=now, tolerance_s=tolerance_s)
+        if provider.particular and isinstance(verdict, Verified):
+            verdict = provider.answer(request, secrets, verdict) or verdict
+        if isinstance(verdict, HandshakeAnswer):
+            return self._answered(endpoint, request, verdict)
         if isinstance(verdict, Refused):
             return self.refused(endpoint, verdict, request.peer, request.headers, request)
-        if provider.particular:
-            text = provider.answer(request)
-            if text is not None:  # a handshake
-                self._observe(HandshakeAnswered(endpoint.name, request.peer))
-                return Reply(200, text, "text/plain; charset=utf-8")
-            request = provider.hidden(request)
-        return request, verdict
+        return (provider.hidden(request) if provider.particular else request), verdict
+
+    def _answered(
+        self, endpoint: LiveEndpoint, request: InboundRequest, answer: HandshakeAnswer
+    ) -> Reply:
+        self._observe(HandshakeAnswered(endpoint.name, request.peer, answer.visit))
+        return Reply(answer.status, answer.body, answer.content_type, headers=answer.headers)
 
     def refused(
         self,

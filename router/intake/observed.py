@@ -33,10 +33,14 @@ class DeliveryStored(Observed, frozen=True):
 
 
 class HandshakeAnswered(Observed, frozen=True):
-    """A sender's handshake was answered; it is stored and routed nowhere."""
+    """
+    A sender's handshake was answered; it is stored and routed nowhere. `visit` is the address that
+    a proved one wants fetched.
+    """
 
     endpoint: str
     peer: str
+    visit: str | None = None
 
 
 class RequestRefused(Observed, frozen=True):

@@ -13,7 +13,7 @@ _WORDS = {401: b"unauthorized", 403: b"forbidden"}
 class Reply(msgspec.Struct, frozen=True):
     """
     What to answer. `retry_after` in seconds; `close` ends the connection; `challenge` is the
-    `WWW-Authenticate` of a 401.
+    `WWW-Authenticate` of a 401; `headers` are further ones, names in lower case.
     """
 
     status: int
@@ -22,6 +22,7 @@ class Reply(msgspec.Struct, frozen=True):
     close: bool = False
     retry_after: int | None = None
     challenge: bytes | None = None
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 UNAVAILABLE = Reply(503, b'{"error":"unavailable"}', close=True, retry_after=RETRY_AFTER_S)

@@ -12,6 +12,7 @@ import msgspec
 
 from router.model.measures import duration_ms, size_bytes
 from router.providers.api import ApiRule
+from router.providers.respond import Handshake
 
 Names = str | tuple[str, ...]
 """One name, or a list of names."""
@@ -109,21 +110,6 @@ SHARED = ("hmac", "token", "basic")
 """Schemes whose secret both sides hold; the others verify with what everybody may know."""
 
 _AUTHORIZATION = {"token": "Bearer ", "jwt": "Bearer ", "basic": "Basic "}
-
-
-class Handshake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """
-    A question that is answered at once with a text of its own, and routed nowhere.
-
-    On POST, `when` and `echo` are dotted paths in the body's JSON, and the request is verified
-    first. On GET they are query parameters; `token` is the one that must be a live secret.
-    `when` holds the values that make a request this question.
-    """
-
-    echo: str
-    method: Literal["GET", "POST"] = "POST"
-    when: dict[str, str] = {}
-    token: str | None = None
 
 
 class EventGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -24,7 +24,7 @@ from router.providers.definition import (
     duration_s,
     spelled,
 )
-from router.providers.handshakes import HandshakeResponder
+from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
 from router.providers.read import Reader
 from router.providers.secret_kinds import Invented, SecretVerdict
@@ -110,15 +110,20 @@ class Provider(Sender):
         """What is known of the payloads, by event name; parsed when first needed."""
         return parse_shapes(self.definition.shapes)
 
-    def verify_handshake(
+    def unproved(
         self, request: InboundRequest, secrets: Sequence[LiveSecret]
-    ) -> Verified | Refused:
-        """Judge a handshake by a method that no delivery has."""
-        return self._handshakes.verify_handshake(request, secrets)
+    ) -> HandshakeAnswer | Refused | None:
+        """
+        The answer to a handshake that comes without a proof, or the refusal of what is neither
+        that nor a delivery; None: the request is to prove itself.
+        """
+        return self._handshakes.unproved(request, secrets)
 
-    def answer(self, request: InboundRequest) -> bytes | None:
-        """The text to answer a proved handshake with; None for everything else."""
-        return self._handshakes.answer(request)
+    def answer(
+        self, request: InboundRequest, secrets: Sequence[LiveSecret], verdict: Verified
+    ) -> HandshakeAnswer | None:
+        """What to answer a proved handshake with; None for everything else."""
+        return self._handshakes.answer(request, secrets, verdict)
 
     def hidden(self, request: InboundRequest) -> InboundRequest:
         """The request without what proved it, where that is the secret itself."""

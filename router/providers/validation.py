@@ -7,13 +7,12 @@ from typing import TypeVar
 import msgspec
 
 from router.errors import ConfigError, Diagnostic
-from router.providers import api
+from router.providers import api, respond
 from router.providers.definition import (
     PLACEHOLDER,
     SHARED,
     SIGNATURES,
     Definition,
-    Handshake,
     Names,
     ValueSource,
     VerifyRule,
@@ -358,40 +357,11 @@ def _check_split(d: Definition) -> Iterator[Fault]:
 
 
 def _check_handshakes(d: Definition) -> Iterator[Fault]:
+    keyed = [rule.message for rule in d.ways if rule.scheme == "hmac"] or None
+    shared = d.verify.scheme in SHARED
     for index, one in enumerate(d.respond):
-        yield from ((("respond", index, key), text) for key, text in _handshake(one, d))
-
-
-def _handshake(handshake: Handshake, d: Definition) -> Iterator[tuple[str, str]]:
-    by_post, token = handshake.method == "POST", handshake.token is not None
-    return _wrong(
-        (not handshake.echo, "echo", "`echo` names what is sent back"),
-        (
-            not by_post and "GET" in d.methods,
-            "method",
-            "GET cannot be both a delivery and a handshake",
-        ),
-        (
-            by_post and "POST" not in d.methods,
-            "method",
-            "a handshake by POST needs POST in `methods`",
-        ),
-        (
-            by_post and not handshake.when,
-            "when",
-            "a handshake by POST needs `when`: else every delivery were one",
-        ),
-        (
-            by_post and token,
-            "token",
-            "`token` is for handshakes by GET; those by POST are verified whole",
-        ),
-        (
-            not by_post and token and d.verify.scheme not in SHARED,
-            "token",
-            "`token` would show a public key: nobody proves anything with it",
-        ),
-    )
+        faults = respond.problems(one, d.methods, shared=shared, messages=keyed)
+        yield from ((("respond", index, key), text) for key, text in faults)
 
 
 def _check_parts(d: Definition) -> Iterator[Fault]:

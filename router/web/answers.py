@@ -6,6 +6,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from router.intake.reply import RETRY_AFTER_S, Reply
 
+Headers = tuple[tuple[bytes, bytes], ...]
+
 _JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _CLOSE = (b"connection", b"close")
@@ -62,6 +64,7 @@ def reply_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
         reply.retry_after,
         reply.challenge,
         reply.close or not keep_alive,
+        reply.headers,
     )
     return head + body
 
@@ -79,8 +82,9 @@ def _reply_head(
     retry_after: int | None,
     challenge: bytes | None,
     close: bool,
+    further: Headers,
 ) -> bytes:
-    headers = reply_headers(length, content_type, retry_after, challenge, close)
+    headers = [*reply_headers(length, content_type, retry_after, challenge, close), *further]
     return b"".join([STATUS_LINE[status], *[b"%b: %b\r\n" % pair for pair in headers], b"\r\n"])
 
 

@@ -205,7 +205,7 @@ def _length(headers: Headers) -> int:
 
 async def _reply(send: Send, reply: Reply, further: Headers = ()) -> None:
     given = (reply.content_type, reply.retry_after, reply.challenge, reply.close)
-    headers = [*reply_headers(len(reply.body), *given), *further]
+    headers = [*reply_headers(len(reply.body), *given), *reply.headers, *further]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})
 

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Mapping
 
+from router.expressions import encode_json
 from router.providers.definition import (
     SIGNATURES,
-    Handshake,
     Names,
     ValueSource,
     VerifyRule,
     spelled,
 )
 from router.providers.provider import EventInfo, Provider
+from router.providers.respond import ANYTHING, Handshake, place_of, scalar_text
 
 _LIST = re.compile(r"(<!-- providers -->\n).*?(<!-- end -->)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- facts: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -155,10 +156,40 @@ def _signature(rule: VerifyRule) -> str:
     return "".join(parts)
 
 
-def _handshake(handshake: Handshake) -> str:
-    when = " and ".join(f"`{name}` is `{value}`" for name, value in handshake.when.items())
-    text = f"{handshake.method}{f' where {when}' if when else ''}: `{handshake.echo}` is sent back"
-    return text + (f", if `{handshake.token}` is a secret" if handshake.token else "")
+def _handshake(one: Handshake) -> str:
+    when = " and ".join(_condition(one, name, value) for name, value in one.when.items())
+    echo = "" if one.echo is None else _asked_at(one, one.echo)
+    headers = [f"`{name}: {value}`" for name, value in one.answer_headers.items()]
+    parts = (
+        _answered(one, echo),
+        f"in the header {' and '.join(headers)}" if headers else "",
+        f"`{{echo}}` is {echo}" if echo and one.answer is not None else "",
+        f"if `{one.token}` is a secret" if one.token else "",
+        f"then the address in {_asked_at(one, one.visit)} is fetched" if one.visit else "",
+        "it comes unsigned" if one.unsigned else "",
+    )
+    asked = f"{one.method}{f' where {when}' if when else ''}"
+    return f"{asked}: {', '.join(part for part in parts if part)}"
+
+
+def _answered(one: Handshake, echo: str) -> str:
+    if one.answer is None:
+        return f"{echo} is sent back" if echo else f"answered with {one.status}"
+    if isinstance(one.answer, str):
+        return f"answered with `{one.answer}`" if one.answer else f"answered with {one.status}"
+    return f"answered with `{encode_json(one.answer).decode()}`"
+
+
+def _condition(one: Handshake, name: str, value: object) -> str:
+    place = _asked_at(one, name)
+    return f"{place} is there" if value == ANYTHING else f"{place} is `{scalar_text(value)}`"
+
+
+def _asked_at(one: Handshake, text: str) -> str:
+    place = place_of(text, one.method)
+    usual = place_of("", one.method).kind == place.kind
+    words = {"field": "the field ", "query": "the query parameter ", "header": "the header "}
+    return f"{'' if usual else words[place.kind]}`{place.name}`"
 
 
 def _source(source: ValueSource) -> str:

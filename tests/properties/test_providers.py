@@ -12,6 +12,7 @@ from router.errors import ConfigError
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import Provider, Reading, parse_definition
 from router.providers.definition import spelled
+from router.providers.handshakes import HandshakeAnswer
 from router.providers.scheme import spellings
 from router.providers.signatures import encode
 from router.providers.signed import filled, message_template
@@ -141,12 +142,20 @@ SOURCES = st.fixed_dictionaries(
         "prefix": WORDS,
     },
 )
+PLACES = st.sampled_from(["challenge", "a.0.b", "", "header:x-a", "query:token", "field:event"])
 HANDSHAKES = st.fixed_dictionaries(
-    {"echo": st.sampled_from(["challenge", "a.b", ""])},
+    {},
     optional={
-        "method": st.sampled_from(["GET", "POST"]),
-        "when": st.dictionaries(st.sampled_from(["type", "m"]), st.sampled_from(["a", "", "é"])),
+        "echo": PLACES,
+        "method": st.sampled_from(["GET", "POST", "OPTIONS", "HEAD"]),
+        "when": st.dictionaries(PLACES, st.sampled_from(["a", "", "é", "*", 1, True])),
         "token": st.sampled_from(["token", ""]),
+        "unsigned": st.booleans(),
+        "answer": st.sampled_from(["", "{echo}", "{hmac_hex}", {"a": ["{hmac_base64}", 1]}, "{"]),
+        "answer_headers": st.sampled_from([{"X-Y": "{echo}"}, {"Date": "x"}, {"é": "é"}]),
+        "status": st.sampled_from([200, 202, 204]),
+        "visit": PLACES,
+        "hosts": st.sampled_from([[], [".example.com"], ["localhost"]]),
     },
 )
 DEFINITIONS = st.fixed_dictionaries(
@@ -198,17 +207,20 @@ def test_no_definition_makes_the_verifier_crash_or_let_nothing_pass_for_a_secret
     secrets: list[bytes],
 ) -> None:
     provider = made(data)
-    for method in ("POST", "GET"):
+    for method in ("POST", "GET", "OPTIONS", "HEAD"):
         request = InboundRequest(method, b"/", query, headers, body, "", 0)
         for values in (secrets, EMPTY):
             live = [a_secret(value) for value in values]
             found = provider.verify(request, live, now_ms=0)
             assert isinstance(found, Refused | Verified)
             assert values is secrets or isinstance(found, Refused)
-            assert isinstance(provider.verify_handshake(request, live), Refused | Verified)
+            asked = provider.unproved(request, live)
+            assert asked is None or isinstance(asked, Refused | HandshakeAnswer)
+            assert asked or method in provider.methods
+            answer = provider.answer(request, live, Verified("main"))
+            assert answer is None or method == "POST"
+            assert answer is None or (answer.body + repr(answer.headers).encode()).isascii()
         assert isinstance(provider.read(provider.hidden(request)), Reading)
-        answer = provider.answer(request)
-        assert answer is None or answer.isascii()
 
 
 @pytest.mark.long

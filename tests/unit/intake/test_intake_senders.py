@@ -108,3 +108,42 @@ async def test_a_secret_that_is_shown_is_nowhere_kept(
     assert KEY.decode() not in repr(world.dispatch.works)
     await sent(world, provider, headers=(), query_string=b"key=" + KEY + b"x")
     assert KEY.decode() not in repr(world.refusals.recent(9))
+
+
+async def test_an_unsigned_handshake_is_no_way_in(store: SqliteStore) -> None:
+    graph = Provider(
+        a_definition(
+            respond=[{"when": {"query:token": "*"}, "echo": "query:token", "unsigned": True}]
+        )
+    )
+    world = World(store, receiving(graph))
+    reply = await sent(world, graph, headers=(), query_string=b"token=abc")
+    assert (reply.status, reply.body) == (200, b"abc")
+    for query in (b"token=%3C", b"token=a&token=b", b"token="):
+        assert (await sent(world, graph, headers=(), query_string=query)).status == 401
+    assert (await sent(world, graph, query_string=b"token=abc")).body == b"abc"
+    assert await kept(store) == []
+
+
+async def test_an_answer_of_a_handshake_is_its_own(store: SqliteStore) -> None:
+    asana = Provider(
+        a_definition(
+            respond=[
+                {
+                    "when": {"header:X-Hook": "*"},
+                    "echo": "header:X-Hook",
+                    "answer": {"ok": True},
+                    "answer_headers": {"X-Hook": "{echo}"},
+                    "status": 202,
+                    "unsigned": True,
+                }
+            ]
+        )
+    )
+    reply = await sent(World(store, receiving(asana)), asana, headers=((b"x-hook", b"abc"),))
+    assert (reply.status, reply.body, reply.content_type, reply.headers) == (
+        202,
+        b'{"ok":true}',
+        "application/json",
+        ((b"x-hook", b"abc"),),
+    )

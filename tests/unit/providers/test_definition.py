@@ -91,7 +91,39 @@ def test_a_small_definition_is_enough() -> None:
         ({"ack_within": "soon"}, "ms, s, m, h or d"),
         ({"refuse_with": 500}, "Invalid enum value 500"),
         ({"respond": [{"echo": "c"}]}, "needs `when`"),
-        ({"respond": [{"echo": "", "method": "GET"}]}, "names what is sent back"),
+        ({"respond": [{"echo": "", "method": "GET"}]}, "names a place"),
+        ({"respond": [{"method": "GET"}]}, "names what is sent back"),
+        ({"respond": [{"when": {"header:é": "*"}, "echo": "c"}]}, "not a header name"),
+        ({"respond": [{"method": "GET", "echo": "field:a"}]}, "has no body"),
+        ({"respond": [{"method": "GET", "echo": "a", "answer": "{ecco}"}]}, "knows {echo}"),
+        ({"respond": [{"method": "GET", "answer": {"a": ["{echo}"]}}]}, "`echo` names it"),
+        (
+            {"respond": [{"method": "GET", "echo": "a", "answer_headers": {"Date": "1"}}]},
+            "sets Date itself",
+        ),
+        (
+            {"respond": [{"method": "GET", "echo": "a", "answer_headers": {"X-A": "é"}}]},
+            "plain printable ASCII",
+        ),
+        ({"respond": [{"method": "GET", "echo": "a", "status": 302}]}, "Invalid enum value 302"),
+        ({"respond": [{"method": "HEAD", "answer": "a"}]}, "has no body"),
+        (
+            {
+                "verify": {"scheme": "token"},
+                "respond": [{"method": "GET", "echo": "a", "answer": "{hmac_hex}"}],
+            },
+            "the scheme hmac",
+        ),
+        ({"respond": [{"when": {"a": "b"}, "visit": "url"}]}, "`visit` and `hosts`"),
+        (
+            {"respond": [{"when": {"a": "b"}, "visit": "u", "hosts": ["a.b"], "unsigned": True}]},
+            "a POST that is verified",
+        ),
+        ({"respond": [{"when": {"a": "b"}, "visit": "url", "hosts": ["com"]}]}, "is not a host"),
+        (
+            {"respond": [{"method": "GET", "echo": "c", "token": "t", "unsigned": True}]},
+            "do not go together",
+        ),
         ({"respond": [{"echo": "c", "when": {"a": "b"}, "token": "t"}]}, "those by POST"),
         ({"methods": ["GET"], "respond": [{"echo": "c", "method": "GET"}]}, "cannot be both"),
         (

@@ -33,6 +33,13 @@ async def test_a_refused_sender_learns_how_to_prove_itself(short: bool) -> None:
         assert answer.headers["www-authenticate"] == 'Basic realm="webhooks"'
 
 
+async def test_a_handshake_is_answered_with_headers_of_its_own(short: bool) -> None:
+    async with serving(short=short) as server:
+        server.intake.reply = Reply(202, b"", headers=((b"x-hook-secret", b"abc"),))
+        answer = await server.ask(post())
+        assert (answer.status, answer.headers["x-hook-secret"]) == (202, "abc")
+
+
 async def test_text_is_not_sniffed(short: bool) -> None:
     async with serving(short=short) as server:
         server.intake.reply = Reply(200, b"<b>", content_type="text/plain")

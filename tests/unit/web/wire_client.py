@@ -37,6 +37,7 @@ class Reply(msgspec.Struct):
     close: bool = False
     retry_after: int | None = None
     challenge: bytes | None = None
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Entry(msgspec.Struct):
