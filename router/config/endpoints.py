@@ -8,8 +8,9 @@ from router.config import api as apis
 from router.config.context import LoadContext
 from router.config.environment import setting
 from router.config.language import ROOTS, ExpressionSite, Language
+from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
-from router.config.schema import AnswerEntry, DedupeEntry, EndpointEntry
+from router.config.schema import DedupeEntry, EndpointEntry
 from router.config.settings import ID, shape
 from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
@@ -206,7 +207,7 @@ def _endpoint(
         allow_from=apis.allow_from(context, entry, provider),
         replay_guard=bool(entry.replay_guard),
         on_redelivery=entry.on_redelivery or "ignore",
-        answer=_answer(context, entry.answer),
+        answer=_answer(context, entry.answer) or _usual_answer(provider),
         api=apis.api(context, entry, provider),
         api_version=apis.api_version(context, entry, provider),
         expect_every=entry.expect_every,
@@ -234,6 +235,11 @@ def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | No
             entry.body,
         )
     return FixedAnswer(entry.status or usual.status, kind, tuple(body))
+
+
+def _usual_answer(provider: Provider | None) -> FixedAnswer | None:
+    usual = None if provider is None else provider.definition.answer
+    return None if usual is None else FixedAnswer(usual.status, usual.type, (usual.body,))
 
 
 def _dedupe(context: LoadContext, entry: DedupeEntry | None) -> Dedupe:

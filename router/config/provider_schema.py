@@ -123,6 +123,20 @@ class HandshakeEntry(Entry):
     ] = None
 
 
+@named("'answer'")
+class AnswerEntry(Entry):
+    """`answer` of an endpoint or a provider: what stands in place of the 200's JSON."""
+
+    status: Annotated[int | None, doc("200 to 299.")] = None
+    type: Annotated[
+        SourceText | None, doc("The media type. Default text/plain; charset=utf-8.")
+    ] = None
+    body: Annotated[
+        SourceText | None,
+        doc("Static text; only {{ delivery.id }} may stand in it."),
+    ] = None
+
+
 @named("this group of events", shorthand="name")
 class EventGroupEntry(Entry):
     """Events of a provider's catalogue; a lone text is one event."""
@@ -177,6 +191,7 @@ class ProviderEntry(Entry):
     split_lines: Annotated[bool | None, doc("Whether a batch has one event a line.")] = None
     fields: Annotated[Table[SourceEntry] | None, doc("Names that it adds to expressions.")] = None
     respond: Annotated[list[HandshakeEntry] | None, doc("How a handshake is answered.")] = None
+    answer: Annotated[AnswerEntry | None, doc("What deliveries are answered with.")] = None
     ack_within: Annotated[SourceText | None, doc("How soon it wants an answer.")] = None
     body_max: Annotated[SourceText | None, doc("The largest body.")] = None
     notes: Annotated[list[SourceText] | None, doc("What an operator should know.")] = None

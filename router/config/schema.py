@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from router.config.provider_schema import ProviderEntry, VerifyEntry
+from router.config.provider_schema import AnswerEntry, ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
@@ -131,20 +131,6 @@ class DedupeEntry(Entry):
     ] = None
     key: Annotated[SourceText | None, doc("An expression whose value does.")] = None
     window: Annotated[Duration | None, doc("How long a copy is recognised. Default 7d.")] = None
-
-
-@named("'answer'")
-class AnswerEntry(Entry):
-    """An endpoint's `answer`: what stands in place of the 200's JSON."""
-
-    status: Annotated[int | None, doc("200 to 299.")] = None
-    type: Annotated[
-        SourceText | None, doc("The media type. Default text/plain; charset=utf-8.")
-    ] = None
-    body: Annotated[
-        SourceText | None,
-        doc("Static text; only {{ delivery.id }} may stand in it."),
-    ] = None
 
 
 @named("'api'")

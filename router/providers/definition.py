@@ -112,6 +112,14 @@ SHARED = ("hmac", "token", "basic")
 _AUTHORIZATION = {"token": "Bearer ", "jwt": "Bearer ", "basic": "Basic "}
 
 
+class UsualAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a sender wants for a delivery, where an endpoint has no `answer` of its own."""
+
+    status: int = 200
+    type: str = "text/plain; charset=utf-8"
+    body: str = ""
+
+
 class EventGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Events of the catalogue. `assumed`: known from elsewhere, not shown by the interface."""
 
@@ -144,7 +152,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `split`: the body is an array of at most so many events; `split_lines`: the sender ends each
     of them with CRLF and writes `<` `>` `&` as escapes. `form_field`: a form-encoded body holds
     the JSON in this field (where `read` has `form` too: or is the payload). `respond` are the
-    handshakes. `body_max` is a size (`5MiB`), `ack_within` a time (`5s`). `notes` are further
+    handshakes, `answer` is what a delivery gets in place of our own JSON. `body_max` is a size
+    (`5MiB`), `ack_within` a time (`5s`). `notes` are further
     limits and habits of the sender, for people. `shapes` are the payloads' types, see `shapes.py`.
     `api` is how its own API is called. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
@@ -173,6 +182,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     split_lines: bool = False
     fields: dict[str, ValueSource] = {}
     respond: tuple[Handshake, ...] = ()
+    answer: UsualAnswer | None = None
     ack_within: str | None = None
     body_max: str = "5MiB"
     notes: tuple[str, ...] = ()

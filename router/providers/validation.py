@@ -14,6 +14,7 @@ from router.providers.definition import (
     SIGNATURES,
     Definition,
     Names,
+    UsualAnswer,
     ValueSource,
     VerifyRule,
     body_bytes,
@@ -25,6 +26,7 @@ from router.typing.shapes import parse_shapes
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _PARAMETER = re.compile(r"[A-Za-z0-9_.~-]{1,100}")
 _ROOT = re.compile(r"[a-z][a-z0-9_]*")
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
 _METHOD = re.compile(r"[A-Z]{3,10}")
 _BODY_MAX = 100 * 1024**2
 
@@ -337,6 +339,23 @@ def _check_measures(d: Definition) -> Iterator[Fault]:
     )
 
 
+def _check_answer(d: Definition) -> Iterator[Fault]:
+    answer = d.answer or UsualAnswer()
+    return _wrong(
+        (
+            not 200 <= answer.status <= 299,
+            ("answer", "status"),
+            "`answer.status` is 200 to 299: others report a failure",
+        ),
+        (
+            not _MEDIA_TYPE.fullmatch(answer.type),
+            ("answer", "type"),
+            "`answer.type` is a media type, like `text/xml`",
+        ),
+        ("{{" in answer.body, ("answer", "body"), "`answer.body` is static text"),
+    )
+
+
 def _check_split(d: Definition) -> Iterator[Fault]:
     splits = d.split is not None
     return _wrong(
@@ -377,6 +396,7 @@ _CHECKS = (
     _check_sources,
     _check_ways,
     _check_measures,
+    _check_answer,
     _check_split,
     _check_handshakes,
     _check_parts,

@@ -7,6 +7,7 @@ from router.expressions import encode_json
 from router.providers.definition import (
     SIGNATURES,
     Names,
+    UsualAnswer,
     ValueSource,
     VerifyRule,
     spelled,
@@ -107,6 +108,7 @@ def _ways(provider: Provider) -> list[tuple[str, str]]:
         *((f"`{root}` in expressions", _source(source)) for root, source in d.fields.items()),
         ("Wrong or missing signature", f"{provider.refuse_with}"),
         *(("Handshake", _handshake(handshake)) for handshake in d.respond),
+        ("Answer to a delivery", _answer(d.answer)),
         ("Methods", ", ".join(d.methods)),
         ("Bodies", " or ".join(d.reads)),
         ("Largest body", d.body_max),
@@ -190,6 +192,12 @@ def _asked_at(one: Handshake, text: str) -> str:
     usual = place_of("", one.method).kind == place.kind
     words = {"field": "the field ", "query": "the query parameter ", "header": "the header "}
     return f"{'' if usual else words[place.kind]}`{place.name}`"
+
+
+def _answer(answer: UsualAnswer | None) -> str | None:
+    if answer is None:
+        return None
+    return f"{answer.status}" + (f", `{answer.body}`" if answer.body else ", nothing in it")
 
 
 def _source(source: ValueSource) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from router.config import load
 from router.errors import Diagnostic
+from router.model.settings import FixedAnswer
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
 
@@ -118,6 +119,23 @@ def test_faults_of_a_definition_have_their_place(
     assert (first.code, (first.line or 0) - before) == (code, line)
     assert words in first.message
     assert "unknown-provider" not in {d.code for d in diagnostics}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("", FixedAnswer(204, "text/plain; charset=utf-8", ("",))),
+        (", answer: {body: kept}", FixedAnswer(200, "text/plain; charset=utf-8", ("kept",))),
+    ],
+)
+def test_what_its_sender_wants_is_the_answer_of_an_endpoint_without_one(
+    said: str, found: FixedAnswer
+) -> None:
+    answers = "providers: {acme: {verify: {scheme: token}, answer: {status: 204}}}"
+    text = f"{REST}{ENDPOINT % f'acme{said}'}\n{answers}\n"
+    loaded = load(text, path="rules.yaml", env={})
+    assert loaded.ruleset is not None, loaded.diagnostics
+    assert loaded.ruleset.endpoints["hook"].answer == found
 
 
 def test_a_built_in_name_is_taken() -> None:
