@@ -123,7 +123,14 @@ def _secrets_or_unsigned(context: LoadContext, entry: EndpointEntry) -> None:
             entry.at("provider"),
             "write 'verify: none' to accept everybody",
         )
-    elif not is_open(entry) and not entry.secrets:
+    elif not is_open(entry) and provider is not None and (missing := provider.missing):
+        context.error(
+            "missing-key",
+            f"this endpoint's 'verify' must say '{missing}'",
+            entry.at("verify") if entry.verify else entry.node,
+            "without it requests meant for others would be accepted",
+        )
+    elif not is_open(entry) and not entry.secrets and not (provider and provider.keyless):
         context.error(
             "nothing-verified",
             "this endpoint has no 'secrets', so nothing could be verified",

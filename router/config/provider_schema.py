@@ -11,6 +11,13 @@ import msgspec
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 
+@named("'body_hash'")
+class BodyHashEntry(Entry):
+    """Where the hex SHA-256 of the body stands beside the proof."""
+
+    claim: Annotated[SourceText | None, doc("A claim of the token.")] = None
+
+
 class ProofEntry(Entry):
     """How a sender proves itself: what `verify` of an endpoint and of a provider share."""
 
@@ -41,8 +48,14 @@ class ProofEntry(Entry):
     audience: Annotated[SourceText | None, doc("Whom a token must be for.")] = None
     issuer: Annotated[SourceText | None, doc("Who must have issued it.")] = None
     algorithms: Annotated[
-        list[Literal["RS256", "ES256", "EdDSA"]] | None, doc("Algorithms that a token may use.")
+        list[Literal["RS256", "ES256", "EdDSA", "HS256"]] | None,
+        doc("Algorithms that a token may use."),
     ] = None
+    jwks_url: Annotated[
+        SourceText | None, doc("Where the sender publishes the keys of its tokens.")
+    ] = None
+    claims: Annotated[Node | None, doc("Claims that a token must have.")] = None
+    body_hash: Annotated[BodyHashEntry | None, doc("Where the body's hash stands too.")] = None
 
 
 @named("'verify'", shorthand="mode")
@@ -60,6 +73,9 @@ class SchemeEntry(ProofEntry):
         Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"] | None,
         doc("The kind of proof."),
     ] = None
+    ask: Annotated[list[SourceText] | None, doc("What each endpoint says in its own 'verify'.")] = (
+        None
+    )
 
 
 @named("this source")

@@ -48,16 +48,12 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
     verify = entry.verify
     if base is None or verify is None or _faulty(verify):
         return None
-    if not base.definition.generic or not base.signed:
-        named = entry.provider.value if entry.provider else base.name
-        context.error(
-            "verify-fixed",
-            f"the provider '{named}' says itself how its sender signs",
-            entry.key_at("verify"),
-            "write your own under 'providers', or use hmac, token, basic or jwt",
-        )
+    of_its_own = base.definition.generic and base.signed
+    if not of_its_own and _further(context, entry, base) and not base.missing:
         return None
-    rule = msgspec.convert(plain(context, verify) | {"scheme": base.name}, VerifyRule)
+    given = plain(context, verify)
+    said = {"scheme": base.name} | given if of_its_own else _answered(base, given)
+    rule = msgspec.convert(said, VerifyRule)
     faults = list(rule_problems(rule, base.definition))
     for key, text in faults:
         context.error("bad-provider", text, verify.at(key))
@@ -65,6 +61,34 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
         return None
     names = (f"{base.name}@{name}",)
     return Provider(msgspec.structs.replace(base.definition, names=names, verify=rule))
+
+
+def _further(context: LoadContext, entry: EndpointEntry, base: Provider) -> bool:
+    """Report what an endpoint's `verify` says beyond what its provider asks; is there any?"""
+    asked = {name.partition(".")[0] for name in base.definition.verify.ask}
+    verify, named = entry.verify, entry.provider.value if entry.provider else base.name
+    further = [name for name in plain(context, verify) if name not in asked] if verify else []
+    if further:
+        context.error(
+            "verify-fixed",
+            f"the provider '{named}' says itself how its sender signs",
+            verify.key_at(further[0]) if asked and verify else entry.key_at("verify"),
+            f"an endpoint says only: {', '.join(base.definition.verify.ask)}"
+            if asked
+            else "write your own under 'providers', or use hmac, token, basic or jwt",
+        )
+    return bool(further)
+
+
+def _answered(base: Provider, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule of a provider with what an endpoint answers to `ask`; what it does not stays."""
+    rule = base.definition.verify
+    known = {name: given[name] for name in given if name in {a.partition(".")[0] for a in rule.ask}}
+    claims = dict(known.get("claims", {}))
+    flat = known.keys() | {f"claims.{name}" for name in claims}
+    unanswered = [name for name in rule.ask if name not in flat]
+    said: dict[str, Any] = msgspec.to_builtins(rule)
+    return said | known | {"ask": unanswered, "claims": rule.claims | claims}
 
 
 def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Definition | None:

@@ -20,11 +20,6 @@ _PROOF = {
         "'oauth' is not available: the sender's interface names this mode, not its parameters",
         "bearer tokens signed by a known key set: provider 'jwt'",
     ),
-    "jwks_url": Refusal(
-        _CODE,
-        "'jwks_url' is not available: a key set is never fetched while a request is judged",
-        "give the key set as the secret: {file: keys.json}",
-    ),
 }
 _SHA1 = Refusal(
     _CODE, "SHA-1 is not available: it proves too little", "use sha256, which most senders offer"

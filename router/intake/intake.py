@@ -7,7 +7,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.intake.judging import Judge, Published
+from router.intake.judging import Judge, NothingPublished, Published, PublishedKeys
 from router.intake.observed import (
     CommitFailed,
     DeliveryStored,
@@ -60,11 +60,12 @@ Answer = Callable[[Arrival, Reply], None]
 class IntakeChecks(NamedTuple):
     """
     What is checked before a request is let in. `published`: the address ranges of an endpoint's
-    sender; `full`: whether the store has no room left.
+    sender; `keys`: the keys that senders publish; `full`: whether the store has no room left.
     """
 
     published: Published = lambda _endpoint: None
     full: Callable[[], bool] = bool
+    keys: PublishedKeys = NothingPublished()
 
 
 _OPEN = IntakeChecks()
@@ -87,7 +88,7 @@ class Intake:
     ) -> None:
         self._live, self._store, self._dispatch = live, store, dispatch
         self._clock, self._observe, self._full = clock, observe, checks.full
-        self._judge = Judge(clock, checks.published, refusals or Refusals(), observe)
+        self._judge = Judge(clock, checks.published, refusals or Refusals(), observe, checks.keys)
         self._routing = Routing(ids, dispatch.reserve, clock, observe)
 
     def find(self, raw_path: bytes) -> LiveEndpoint | None:

@@ -1,6 +1,7 @@
 """Whether a request is genuine, and what a refused one leaves behind."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -13,6 +14,7 @@ from router.model.headers import kept_headers
 from router.model.observed import Observer
 from router.model.settings import PUBLISHED, Endpoint
 from router.providers.handshakes import HandshakeAnswer
+from router.providers.waiting import UNKNOWN_KEY, PublishedKey, Verdict, Waiting
 from router.refusals import Refusals, is_probe
 from router.rules.live import LiveEndpoint, LiveRuleset
 
@@ -20,6 +22,26 @@ _STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
 
 Published = Callable[[Endpoint], tuple[str, ...] | None]
 """The address ranges that an endpoint's sender publishes; None: not known yet."""
+
+
+class PublishedKeys(Protocol):
+    """What senders publish, as far as it is known here."""
+
+    def known(self, key: PublishedKey) -> bytes | None:
+        """What stands at its address; None: not known yet."""
+
+    def want(self, key: PublishedKey) -> None:
+        """Have it fetched again soon."""
+
+
+class NothingPublished:
+    """Nothing is known, and nothing fetched."""
+
+    def known(self, key: PublishedKey) -> bytes | None:
+        """None: not known."""
+
+    def want(self, key: PublishedKey) -> None:
+        """Nobody fetches it."""
 
 
 Genuine = tuple[InboundRequest, Verified]
@@ -30,9 +52,14 @@ class Judge:
     """Judges requests; a refusal is counted, and kept for the operator."""
 
     def __init__(
-        self, clock: Clock, published: Published, refusals: Refusals, observe: Observer
+        self,
+        clock: Clock,
+        published: Published,
+        refusals: Refusals,
+        observe: Observer,
+        keys: PublishedKeys,
     ) -> None:
-        self._clock, self._published = clock, published
+        self._clock, self._published, self._keys = clock, published, keys
         self._refusals, self._observe = refusals, observe
 
     def judged(
@@ -40,7 +67,7 @@ class Judge:
     ) -> Genuine | Reply:
         """The genuine request, or the answer to a refused one or to a handshake."""
         settings, provider, now = endpoint.settings, endpoint.provider, self._clock.now()
-        verdict: Verified | Refused | HandshakeAnswer | None = None
+        verdict: Verdict | HandshakeAnswer | None = None
         secrets: Sequence[LiveSecret] = ()
         if settings.allow_from:
             verdict = self._stranger(settings, request.peer)
@@ -53,7 +80,9 @@ class Judge:
                 verdict = provider.accept_unsigned(request)
             else:
                 tolerance_s = settings.tolerance_s
-                verdict = provider.verify(request, secrets, now_ms=now, tolerance_s=tolerance_s)
+                verdict = provider.judge(request, secrets, now_ms=now, tolerance_s=tolerance_s)
+        if isinstance(verdict, Waiting):
+            verdict = self._looked_up(verdict)
         if provider.particular and isinstance(verdict, Verified):
             verdict = provider.answer(request, secrets, verdict) or verdict
         if isinstance(verdict, HandshakeAnswer):
@@ -67,6 +96,17 @@ class Judge:
     ) -> Reply:
         self._observe(HandshakeAnswered(endpoint.name, request.peer, answer.visit))
         return Reply(answer.status, answer.body, answer.content_type, headers=answer.headers)
+
+    def _looked_up(self, verdict: Verdict) -> Verified | Refused:
+        """The verdict by what is known now; what is not is fetched for the next time."""
+        asked = list[PublishedKey]()
+        while isinstance(verdict, Waiting):
+            asked.append(verdict.ask)
+            verdict = verdict.then(self._keys.known(verdict.ask))
+        if isinstance(verdict, Refused) and verdict.reason == UNKNOWN_KEY:
+            for key in asked:
+                self._keys.want(key)
+        return verdict
 
     def refused(
         self,

@@ -1,14 +1,17 @@
 """
-The way of proof `jwt`: a bearer token signed by a key of a key set.
+The way of proof `jwt`: a bearer token signed by a key of a key set, or by a shared secret.
 
-Only asymmetric algorithms, so that a public key can never be taken for a shared secret. PyJWT
-(extra `jwt`) checks the signature; times and claims are checked here, by the clock we are given.
+Never by either: a public key can then not be taken for a shared secret. PyJWT (extra `jwt`) checks
+what key pairs have signed; times and claims are checked here, by the clock we are given.
 """
 
 import binascii
+import hashlib
+import hmac
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,6 +22,8 @@ from router.providers.definition import Definition, VerifyRule, duration_s
 from router.providers.headers import Spellings
 from router.providers.keys import UnusableKeyError
 from router.providers.scheme import Found, Scheme
+from router.providers.signatures import encode
+from router.providers.waiting import UNKNOWN_KEY, PublishedKey, Verdict, Waiting
 
 TOKEN_BYTES_MAX = 8192
 KEYS_MAX = 32
@@ -39,7 +44,7 @@ class Key(msgspec.Struct, frozen=True):
 class Claims(msgspec.Struct, frozen=True):
     """What is read of a token's claims; times in Unix seconds."""
 
-    exp: int | float
+    exp: int | float | None = None
     nbf: int | float | None = None
     iss: str | None = None
     aud: str | list[str] | None = None
@@ -53,12 +58,32 @@ class Head(msgspec.Struct, frozen=True):
     crit: Any = None
 
 
+class Token(msgspec.Struct, frozen=True):
+    """A token that was read and is not yet believed; `text` is all of it, `body` what it says."""
+
+    text: bytes
+    head: Head
+    claims: Claims
+    body: bytes
+
+
+class Moment(NamedTuple):
+    """What a token must hold for: this body, at this time, give or take the leeway (seconds)."""
+
+    body: bytes
+    now_s: float
+    leeway_s: float
+
+
 class JwtScheme(Scheme):
     """Verifies by a bearer token."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         super().__init__(definition, rule, known)
         self._leeway_s = 0 if rule.tolerance is None else duration_s(rule.tolerance)
+        self._fits = _signed_by_secret if rule.shared else _signed
+        self._whose = "the secret" if rule.shared else "any key of the key set"
+        self._hash = rule.body_hash.claim if rule.body_hash is not None else ""
 
     def verify(
         self,
@@ -67,60 +92,98 @@ class JwtScheme(Scheme):
         secrets: Sequence[LiveSecret],
         now_ms: int,
         tolerance_s: int | None,
-    ) -> Verified | Refused:
-        """Verified by the first key set that holds the token's key, or why not."""
+    ) -> Verdict:
+        """Verified by the first key set or secret that fits, or why not."""
         if not (text := found.get(self._header)):
             return self.missing(found, request, "no bearer token came")
-        token = led(text, self._lead)
-        parts = _parts(token) if token is not None and len(token) <= TOKEN_BYTES_MAX else None
-        if token is None or parts is None:
+        token = self._read(led(text, self._lead))
+        if isinstance(token, Refused):
+            return token
+        leeway_s = self._leeway_s if tolerance_s is None else tolerance_s
+        moment = Moment(request.body, now_ms / 1000, leeway_s)
+        if self._rule.jwks_url is None:
+            return self._judged(token, moment, secrets)
+        return Waiting(PublishedKey(self._rule.jwks_url), partial(self._published, token, moment))
+
+    def _read(self, text: bytes | None) -> Token | Refused:
+        """The token, if it is one that could be believed."""
+        token = _token(text) if text is not None and len(text) <= TOKEN_BYTES_MAX else None
+        if token is None or (token.claims.exp is None and not self._hash):
             return self.refused("malformed_signature", "malformed: not a bearer token (JWT)")
-        head, claims = parts
-        if head.alg not in self._rule.algorithms or head.crit is not None:
+        if token.head.alg not in self._rule.algorithms or token.head.crit is not None:
             return self.refused(
                 "malformed_signature",
                 f"the token's algorithm is none of {' '.join(self._rule.algorithms)}",
             )
-        fitting = [s for s in secrets if _signed(s.value, token, head)]
-        if not fitting:
-            return self.refused("bad_signature", "no key of the key set has signed this token")
-        leeway_s = self._leeway_s if tolerance_s is None else tolerance_s
-        return self._claimed(claims, now_ms / 1000, leeway_s) or Verified(fitting[0].name)
+        return token
 
-    def _claimed(self, claims: Claims, now_s: float, leeway_s: float) -> Refused | None:
+    def _published(self, token: Token, moment: Moment, key_set: bytes | None) -> Verified | Refused:
+        """The verdict by the key set that the sender publishes, None while nobody knows it."""
+        known = keys.parsed(load_keys, key_set) if key_set is not None else None
+        if known is not None and any(_is_meant(key, token.head) for key in known):
+            return self._judged(token, moment, (LiveSecret("jwks_url", key_set or b""),))
+        # What cannot hold whoever has signed it is worth no fetch.
+        if (refused := self._claimed(token, moment)) is not None:
+            return refused
+        what = "the key set" if known is None else "a key of this id"
+        return Refused(UNKNOWN_KEY, 503, f"{what} at {self._rule.jwks_url} is not known yet")
+
+    def _judged(
+        self, token: Token, moment: Moment, secrets: Sequence[LiveSecret]
+    ) -> Verified | Refused:
+        fitting = [s for s in secrets if self._fits(s.value, token)]
+        if not fitting:
+            return self.refused("bad_signature", f"not signed by {self._whose}")
+        return self._claimed(token, moment) or Verified(fitting[0].name)
+
+    def _claimed(self, token: Token, moment: Moment) -> Refused | None:
         """Why a token that is genuine does not hold here and now, if so."""
-        issuer, audience = self._rule.issuer, self._rule.audience
+        issuer, audience, claims = self._rule.issuer, self._rule.audience, token.claims
         meant = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
+        _, now_s, leeway_s = moment
+        late = claims.exp is not None and claims.exp + leeway_s <= now_s
         early = claims.nbf is not None and claims.nbf - leeway_s > now_s
         # A token for somebody else must not pass here, even where we name no audience.
         elsewhere = (audience is not None or meant) and audience not in meant
+        other_issuer = issuer is not None and claims.iss != issuer
         faults = (
-            (claims.exp + leeway_s <= now_s, "expired_token", "the token has expired"),
+            (late, "expired_token", "the token has expired"),
             (early, "expired_token", "the token is not valid yet"),
-            (
-                issuer is not None and claims.iss != issuer,
-                "wrong_claims",
-                "the token is another issuer's",
-            ),
+            (other_issuer, "wrong_claims", "the token is another issuer's"),
             (elsewhere, "wrong_claims", "the token is for another audience"),
         )
-        return next((self.refused(reason, hint) for wrong, reason, hint in faults if wrong), None)
+        found = next((self.refused(reason, hint) for wrong, reason, hint in faults if wrong), None)
+        return found or self._further(token, moment.body)
+
+    def _further(self, token: Token, body: bytes) -> Refused | None:
+        """The same of the claims that a definition names, and of the body's hash."""
+        if not self._rule.claims and not self._hash:
+            return None
+        given = msgspec.json.decode(token.body)
+        for name, value in self._rule.claims.items():
+            # True equals 1, and is not the same.
+            if (type(given.get(name)), given.get(name)) != (type(value), value):
+                return self.refused("wrong_claims", f"the token's `{name}` is another")
+        if self._hash and given.get(self._hash) != hashlib.sha256(body).hexdigest():
+            return self.refused("bad_signature", "body altered: the token was made for another")
+        return None
 
 
 def claims_of(token: bytes) -> Claims | None:
     """What a token claims, not yet believed; None if it is no token."""
-    parts = _parts(token)
-    return None if parts is None else parts[1]
+    found = _token(token)
+    return None if found is None else found.claims
 
 
-def _parts(token: bytes) -> tuple[Head, Claims] | None:
+def _token(text: bytes) -> Token | None:
     """Head and claims, read but not yet believed."""
-    pieces = token.split(b".")
+    pieces = text.split(b".")
     if len(pieces) != 3:
         return None
     try:
-        head, claims = (_unpacked(piece) for piece in pieces[:2])
-        return msgspec.json.decode(head, type=Head), msgspec.json.decode(claims, type=Claims)
+        head, body = (_unpacked(piece) for piece in pieces[:2])
+        claims = msgspec.json.decode(body, type=Claims)
+        return Token(text, msgspec.json.decode(head, type=Head), claims, body)
     except (ValueError, RecursionError):
         return None
 
@@ -135,11 +198,25 @@ def _unpacked(piece: bytes) -> bytes:
 _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
-def _signed(key_set: bytes, token: bytes, head: Head) -> bool:
+def _signed(key_set: bytes, token: Token) -> bool:
     """Has any key of the set signed the token? All that may have are tried."""
     known = keys.parsed(load_keys, key_set) or ()
-    meant = [key for key in known if None in (key.id, head.kid) or key.id == head.kid]
-    return True in [_fits(key, token, head.alg) for key in meant if key.algorithm == head.alg]
+    meant = [key for key in known if _is_meant(key, token.head)]
+    return True in [_fits(key, token.text, token.head.alg) for key in meant]
+
+
+def _is_meant(key: Key, head: Head) -> bool:
+    return (None in (key.id, head.kid) or key.id == head.kid) and key.algorithm == head.alg
+
+
+def _signed_by_secret(secret: bytes, token: Token) -> bool:
+    """Is this the HMAC (HS256) of head and claims by the secret?"""
+    signed, _, shown = token.text.rpartition(b".")
+    try:
+        right = hmac.digest(keys.shared(secret, "text"), signed, "sha256")
+        return hmac.compare_digest(right, _unpacked(shown))
+    except ValueError:
+        return False
 
 
 def _fits(key: Key, token: bytes, algorithm: str) -> bool:
@@ -217,23 +294,34 @@ def load_private(pem: bytes) -> tuple[str, Any]:
     return algorithm, key
 
 
-def token(rule: VerifyRule, pem: bytes, now_ms: int) -> str:
+def token(rule: VerifyRule, key: bytes, now_ms: int, body: bytes = b"") -> str:
     """
-    A bearer token that holds for five minutes.
+    A bearer token that holds for five minutes, for this body where the rule says so; `key` is a
+    private PEM, for HS256 the secret.
 
     Raises:
         UnusableKeyError: the key cannot sign, or the extra is not installed.
     """
+    now_s = now_ms // 1000
+    claims: dict[str, Any] = {"iat": now_s, "exp": now_s + 300, "sub": "router-send"}
+    named = {"iss": rule.issuer, "aud": rule.audience}
+    claims |= {name: value for name, value in named.items() if value is not None} | rule.claims
+    if rule.body_hash is not None and rule.body_hash.claim:
+        claims[rule.body_hash.claim] = hashlib.sha256(body).hexdigest()
+    if rule.shared:
+        return _by_secret(keys.shared(key, "text"), msgspec.json.encode(claims))
     if find_spec("jwt") is None:
         raise UnusableKeyError(INSTALL)
     import jwt  # noqa: PLC0415
 
-    algorithm, key = load_private(pem)
-    now_s = now_ms // 1000
-    claims: dict[str, Any] = {"iat": now_s, "exp": now_s + 300, "sub": "router-send"}
-    named = {"iss": rule.issuer, "aud": rule.audience}
-    claims |= {name: value for name, value in named.items() if value is not None}
-    return jwt.PyJWS().encode(msgspec.json.encode(claims), key, algorithm=algorithm)
+    algorithm, private = load_private(key)
+    return jwt.PyJWS().encode(msgspec.json.encode(claims), private, algorithm=algorithm)
+
+
+def _by_secret(secret: bytes, claims: bytes) -> str:
+    parts = [encode(part, "base64url") for part in (b'{"alg":"HS256","typ":"JWT"}', claims)]
+    signed = b".".join(parts)
+    return b".".join((signed, encode(hmac.digest(secret, signed, "sha256"), "base64url"))).decode()
 
 
 def invent(algorithms: Sequence[str], rng_bytes: Callable[[int], bytes]) -> bytes:

@@ -17,6 +17,8 @@ from router.providers.respond import Handshake
 Names = str | tuple[str, ...]
 """One name, or a list of names."""
 
+TokenAlgorithm = Literal["RS256", "ES256", "EdDSA", "HS256"]
+
 BodyKind = Literal["json", "form", "text"]
 
 
@@ -51,6 +53,12 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return next((one for one, name in self.named.items() if name == value), value)
 
 
+class BodyHash(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the hex SHA-256 of the body stands too: in this claim of the token."""
+
+    claim: str = ""
+
+
 class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
     One way in which the sender proves itself.
@@ -65,7 +73,10 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     A `token` stands in `header` after `prefix`, or in the query parameter `query`, and is the
     secret; `basic` is the user and password of `Authorization`: with `user` the secret is the
     password, else it is `user:password`. A `jwt` is a bearer token signed by a key of the key set
-    that is the secret, for this `audience`, by this `issuer`, with one of `algorithms`.
+    that is the secret or published at `jwks_url`, for this `audience`, by this `issuer`, with these
+    `claims`, with one of `algorithms`; HS256: by the secret itself. With the `body_hash` in a claim
+    it covers the body, and need not expire. `ask` names what each endpoint says in its own
+    `verify`: keys of this rule, or `claims.NAME`.
     """
 
     scheme: Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"]
@@ -83,7 +94,21 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     user: str | None = None
     audience: str | None = None
     issuer: str | None = None
-    algorithms: tuple[Literal["RS256", "ES256", "EdDSA"], ...] = ("RS256", "ES256", "EdDSA")
+    algorithms: tuple[TokenAlgorithm, ...] = ("RS256", "ES256", "EdDSA")
+    jwks_url: str | None = None
+    claims: dict[str, str | bool | int] = {}
+    body_hash: BodyHash | None = None
+    ask: tuple[str, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Do both sides hold the secret? Else it is what everybody may know."""
+        return self.scheme in SHARED or (self.scheme == "jwt" and "HS256" in self.algorithms)
+
+    @property
+    def keyless(self) -> bool:
+        """Does it need no secret of the endpoint, since its keys are published?"""
+        return self.jwks_url is not None or "jwks_url" in self.ask
 
     @property
     def signs_body(self) -> bool:

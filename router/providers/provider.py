@@ -16,7 +16,6 @@ from router.model.delivery import (
 from router.providers import secret_kinds
 from router.providers.credentials import without
 from router.providers.definition import (
-    SHARED,
     Definition,
     Sample,
     ValueSource,
@@ -58,9 +57,11 @@ class Provider(Sender):
     `shares_secrets`: some way of proof needs a secret that both sides hold.
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
+    `keyless`: its keys are published, an endpoint needs no secret. `missing` is the first key of
+    `verify` that an endpoint has yet to say, "" for none.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
     `samples` gives those that are not in the definition.
-    `verify`, `accept_unsigned` and `read` are those of `Verifier` and `Reader`.
+    `verify`, `judge`, `accept_unsigned` and `read` are those of `Verifier` and `Reader`.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Provider(Sender):
         self.aliases = definition.names[1:]
         self.label = definition.label
         self.signed = definition.verify.scheme != "none"
-        self.shares_secrets = any(rule.scheme in SHARED for rule in definition.ways)
+        self.shares_secrets = any(rule.shared for rule in definition.ways)
         shown = [rule for rule in definition.ways if not rule.signs_body]
         self._shown = frozenset(wire(name) for rule in shown for name in spelled(rule.place))
         tokens = [h.token.encode() for h in definition.respond if h.token is not None]
@@ -79,6 +80,8 @@ class Provider(Sender):
         self.challenge = _challenge(definition)
         self.particular = bool(self._shown or self._shown_query or definition.respond)
         self.splits = definition.split is not None
+        self.keyless = all(rule.keyless for rule in definition.ways)
+        self.missing = next(iter(definition.verify.ask), "")
         self.has_ids = definition.id is not None
         self.sends_ids = definition.id is not None and not definition.id.body
         self.body_max = body_bytes(definition.body_max)
@@ -99,7 +102,8 @@ class Provider(Sender):
         )
         self.names_freely = definition.event != ValueSource() and not self.events
         verifier = Verifier(definition)
-        self.verify, self.accept_unsigned = verifier.verify, verifier.accept_unsigned
+        self.verify, self.judge = verifier.verify, verifier.judge
+        self.accept_unsigned = verifier.accept_unsigned
         self.read = Reader(definition).read
 
     def __repr__(self) -> str:

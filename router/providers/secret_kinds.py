@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from router.providers import bearer, ed25519, keys
-from router.providers.definition import SHARED, Definition, VerifyRule
+from router.providers.definition import Definition, VerifyRule
 
 WEAK_BYTES = 16
 _RandomBytes = Callable[[int], bytes]
@@ -59,6 +59,11 @@ _PAIRS = {
 }
 
 
+def _pair(rule: VerifyRule) -> KeyPair | None:
+    """How the keys of a way with two halves are read; None for a secret that both sides hold."""
+    return None if rule.shared else _PAIRS.get(rule.scheme)
+
+
 # -- what users give ------------------------------------------------------------------------------
 
 
@@ -66,7 +71,7 @@ def verdict_on(definition: Definition, value: bytes) -> SecretVerdict:
     """Could this value verify anything by any of the ways?"""
     if not value.strip():
         return SecretVerdict(False, error="the secret is empty")
-    each = [_verdict(rule, value) for rule in definition.ways if rule.scheme != "none"]
+    each = [_verdict(rule, value) for rule in definition.ways if _takes_secrets(rule)]
     good = [verdict for verdict in each if verdict.ok]
     if not good:
         return next(iter(each), SecretVerdict(True))
@@ -75,6 +80,10 @@ def verdict_on(definition: Definition, value: bytes) -> SecretVerdict:
             True, "is it public or shared? write `whpk_` or `whsec_` before it; taken as shared"
         )
     return good[0]
+
+
+def _takes_secrets(rule: VerifyRule) -> bool:
+    return rule.scheme != "none" and not rule.keyless
 
 
 def _verdict(rule: VerifyRule, value: bytes) -> SecretVerdict:
@@ -91,7 +100,7 @@ def _warning(rule: VerifyRule, value: bytes) -> str | None:
     Raises:
         UnusableKeyError: it cannot verify anything.
     """
-    if (pair := _PAIRS.get(rule.scheme)) is not None:
+    if (pair := _pair(rule)) is not None:
         pair.load_public(value)
         return keys.mend(value).warning if rule.scheme == "ecdsa" else None
     raw = keys.shared(value, rule.key)
@@ -107,7 +116,7 @@ def _warning(rule: VerifyRule, value: bytes) -> str | None:
 def _unclear(definition: Definition, value: bytes) -> bool:
     """Bare base64 where either half of a sender's ways could mean it."""
     schemes = {rule.scheme for rule in definition.ways}
-    if "ed25519" not in schemes or not schemes & set(SHARED):
+    if "ed25519" not in schemes or not any(rule.shared for rule in definition.ways):
         return False
     if value.strip().startswith((keys.SHARED_MARK, keys.PUBLIC_MARK, b"-----BEGIN")):
         return False
@@ -135,10 +144,10 @@ def way_of(definition: Definition, key: bytes) -> VerifyRule:
 
 def _signs(rule: VerifyRule, key: bytes) -> bool:
     try:
-        if rule.scheme in SHARED:
+        if rule.shared:
             keys.shared(key, rule.key)
-        elif rule.scheme in _PAIRS:
-            _PAIRS[rule.scheme].load_private(key)
+        elif (pair := _pair(rule)) is not None:
+            pair.load_private(key)
     except keys.UnusableKeyError:
         return False
     return True
@@ -149,7 +158,7 @@ def _signs(rule: VerifyRule, key: bytes) -> bool:
 
 def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:
     """A new secret or key pair for a way of proof."""
-    if (pair := _PAIRS.get(rule.scheme)) is not None:
+    if (pair := _pair(rule)) is not None:
         private = pair.invent(rule, rng_bytes)
         return Invented(pair.public_of(private), private)
     raw = rng_bytes(32)

@@ -75,7 +75,7 @@ class Sender:
             headers += _header(rule.timestamp, str(now_ms // 1000))
             headers += _header(rule.header, self._signature(rule, headers, body, key, now_ms))
         elif rule.scheme != "none":
-            headers += _header(rule.place, rule.lead + _credential(rule, key, now_ms))
+            headers += _header(rule.place, rule.lead + _credential(rule, key, body, now_ms))
         return headers
 
     def unsigned(self, event: str, delivery_id: str) -> Signed:
@@ -198,9 +198,9 @@ def _signed(rule: VerifyRule, key: bytes, message: Sequence[bytes]) -> bytes:
     return raw or b""
 
 
-def _credential(rule: VerifyRule, key: bytes, now_ms: int) -> str:
+def _credential(rule: VerifyRule, key: bytes, body: bytes, now_ms: int) -> str:
     if rule.scheme == "jwt":
-        return bearer.token(rule, key, now_ms)
+        return bearer.token(rule, key, now_ms, body)
     keys.shared(key, "text")
     if rule.scheme == "token":
         return key.decode("latin-1")

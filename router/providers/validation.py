@@ -8,9 +8,9 @@ import msgspec
 
 from router.errors import ConfigError, Diagnostic
 from router.providers import api, respond
+from router.providers import validation_elsewhere as elsewhere
 from router.providers.definition import (
     PLACEHOLDER,
-    SHARED,
     SIGNATURES,
     Definition,
     Names,
@@ -45,6 +45,7 @@ _ONLY: dict[str, tuple[str, ...]] = {
     "audience": ("jwt",),
     "issuer": ("jwt",),
     "algorithms": ("jwt",),
+    **elsewhere.ONLY,
 }
 """Which schemes a key of `verify` belongs to."""
 _BLANK = VerifyRule(scheme="none")
@@ -116,18 +117,9 @@ def rule_problems(rule: VerifyRule, d: Definition) -> Iterator[tuple[str, str]]:
     if rule.scheme in SIGNATURES:
         yield from _signature(rule)
         yield from _message(rule, d)
-    jwt, user = rule.scheme == "jwt", rule.user
+    yield from elsewhere.problems(rule)
+    user = rule.user
     yield from _wrong(
-        (
-            jwt and not rule.algorithms,
-            "algorithms",
-            "`verify.algorithms` is one or more of RS256 ES256 EdDSA",
-        ),
-        (
-            jwt and not (rule.audience or rule.issuer),
-            "audience",
-            "a jwt needs `audience` or `issuer`: else any token of that key fits",
-        ),
         (
             user is not None and (":" in user or not user),
             "user",
@@ -306,7 +298,6 @@ def _sources(d: Definition) -> Iterator[tuple[tuple[str, ...], ValueSource]]:
 
 def _check_ways(d: Definition) -> Iterator[Fault]:
     first, *others = [rule.scheme for rule in d.ways]
-    schemes = {first, *others}
     return _wrong(
         (
             "none" in others or (first == "none" and others),
@@ -315,7 +306,8 @@ def _check_ways(d: Definition) -> Iterator[Fault]:
         ),
         (
             # A key set is public: it must never be taken for a secret that both sides hold.
-            "jwt" in schemes and schemes & set(SHARED),
+            any(not r.shared for r in d.ways if r.scheme == "jwt")
+            and any(r.shared for r in d.ways),
             ("also",),
             "a jwt and a shared secret cannot stand beside each other",
         ),
@@ -377,7 +369,7 @@ def _check_split(d: Definition) -> Iterator[Fault]:
 
 def _check_handshakes(d: Definition) -> Iterator[Fault]:
     keyed = [rule.message for rule in d.ways if rule.scheme == "hmac"] or None
-    shared = d.verify.scheme in SHARED
+    shared = d.verify.shared
     for index, one in enumerate(d.respond):
         faults = respond.problems(one, d.methods, shared=shared, messages=keyed)
         yield from ((("respond", index, key), text) for key, text in faults)

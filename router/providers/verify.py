@@ -5,7 +5,9 @@ Whatever bytes arrive, the answer is one of the two. A definition is compiled on
 of proof; of several ways one is enough, and all are tried.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers.bearer import JwtScheme
@@ -14,6 +16,7 @@ from router.providers.definition import Definition
 from router.providers.headers import Ambiguous
 from router.providers.scheme import spellings
 from router.providers.signed import SignedScheme
+from router.providers.waiting import UNKNOWN_KEY, Verdict, Waiting, without_asking
 
 _SCHEMES: dict[str, type[CredentialScheme | JwtScheme | SignedScheme]] = {
     "token": CredentialScheme,
@@ -21,6 +24,7 @@ _SCHEMES: dict[str, type[CredentialScheme | JwtScheme | SignedScheme]] = {
     "jwt": JwtScheme,
 }
 _NEAREST = (
+    UNKNOWN_KEY,  # it may yet be proved
     "stale_timestamp",
     "expired_token",
     "wrong_claims",
@@ -50,6 +54,7 @@ class Verifier:
             for rule in signed
         ]
         self._only = self._schemes[0] if len(self._schemes) == 1 else None
+        self._keyless = any(rule.keyless for rule in signed)
 
     def verify(
         self,
@@ -59,9 +64,21 @@ class Verifier:
         now_ms: int,
         tolerance_s: int | None = None,
     ) -> Verified | Refused:
+        """As `judge`, where nobody can be asked: what would wait is refused."""
+        verdict = self.judge(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+        return without_asking(verdict)
+
+    def judge(
+        self,
+        request: InboundRequest,
+        secrets: Sequence[LiveSecret],
+        *,
+        now_ms: int,
+        tolerance_s: int | None = None,
+    ) -> Verdict:
         """
-        Verified by the first secret that fits, or why not. `tolerance_s` overrides the
-        definition's (None) for timestamps that are signed.
+        Verified by the first secret that fits, or why not, or what it waits for. `tolerance_s`
+        overrides the definition's (None) for timestamps that are signed.
         """
         found = self._spellings.collect(request.headers)
         if isinstance(found, Ambiguous):
@@ -69,15 +86,12 @@ class Verifier:
         if not self._schemes:
             return self._refused("unsigned_provider", "this provider signs nothing")
         usable = [s for s in secrets if s.value]
-        if not usable:
+        if not usable and not self._keyless:
             return self._refused("no_secret", "the endpoint has no live secret")
         if self._only is not None:
             return self._only(found, request, usable, now_ms, tolerance_s)
-        each = [verify(found, request, usable, now_ms, tolerance_s) for verify in self._schemes]
-        good = [verdict for verdict in each if isinstance(verdict, Verified)]
-        refused = [verdict for verdict in each if isinstance(verdict, Refused)]
-        return (
-            good[0] if good else min(refused, key=lambda r: (*_NEAREST, r.reason).index(r.reason))
+        return _any_of(
+            [verify(found, request, usable, now_ms, tolerance_s) for verify in self._schemes]
         )
 
     def accept_unsigned(self, request: InboundRequest) -> Verified | Refused:
@@ -90,3 +104,20 @@ class Verifier:
 
     def _refused(self, reason: str, hint: str) -> Refused:
         return Refused(reason, self._status, hint)
+
+
+def _any_of(each: Sequence[Verdict]) -> Verdict:
+    """Of several ways one is enough; who waits is heard before all are refused."""
+    for verdict in each:
+        if isinstance(verdict, Verified):
+            return verdict
+    for index, verdict in enumerate(each):
+        if isinstance(verdict, Waiting):
+            others = [*each[:index], *each[index + 1 :]]
+            return Waiting(verdict.ask, partial(_heard, verdict.then, others))
+    refused = [verdict for verdict in each if isinstance(verdict, Refused)]
+    return min(refused, key=lambda r: (*_NEAREST, r.reason).index(r.reason))
+
+
+def _heard(then: Callable[[Any], Verdict], others: Sequence[Verdict], given: Any) -> Verdict:
+    return _any_of([then(given), *others])

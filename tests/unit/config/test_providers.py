@@ -106,7 +106,7 @@ def test_a_definition_of_ten_lines() -> None:
             "unknown field `colour`",
         ),
         ("verify: {scheme: hmac, header: X, algorithm: sha1}", "not-available", 1, "SHA-1"),
-        ("verify: {scheme: jwt, issuer: a, jwks_url: b}", "not-available", 1, "never fetched"),
+        ("verify: {scheme: jwt, issuer: a, jwks_url: http://a.test}", "bad-provider", 1, "https"),
     ],
 )
 def test_faults_of_a_definition_have_their_place(
@@ -219,3 +219,40 @@ def test_own_providers_are_part_of_the_generation() -> None:
         assert ruleset is not None
         generations.add(ruleset.generation)
     assert len(generations) == 2
+
+
+ASKING = """
+providers:
+  push:
+    verify:
+      scheme: jwt
+      jwks_url: https://keys.example/jwks
+      claims: {email_verified: true}
+      ask: [audience, claims.email]
+endpoints:
+  hook: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: push%s}
+"""
+
+
+def test_an_endpoint_says_what_its_provider_asks_and_needs_no_secret() -> None:
+    given = ", verify: {audience: us, claims: {email: ada@example.com}}"
+    ruleset, diagnostics = found(ASKING % given)
+    assert {d.code for d in diagnostics} == {"unused-secret"}
+    rule = rule_of(ruleset)
+    assert (rule.audience, rule.ask) == ("us", ())
+    assert rule.claims == {"email_verified": True, "email": "ada@example.com"}
+
+
+@pytest.mark.parametrize(
+    ("verify", "code", "words"),
+    [
+        ("", "missing-key", "'audience'"),
+        (", verify: {audience: us}", "missing-key", "'claims.email'"),
+        (", verify: {audience: us, user: ada}", "verify-fixed", "only: audience, claims.email"),
+    ],
+)
+def test_what_a_provider_asks_and_nothing_else(verify: str, code: str, words: str) -> None:
+    ruleset, diagnostics = found(ASKING % verify)
+    assert ruleset is None
+    said = [f"{d.message} {d.hint}" for d in diagnostics if d.code == code]
+    assert words in said[0]

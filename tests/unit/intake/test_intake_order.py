@@ -20,7 +20,7 @@ class Watched:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._provider, name)
-        if name in ("verify", "read"):
+        if name in ("judge", "read"):
             self.asked.append(name)
         return found
 
@@ -36,11 +36,11 @@ def watched_world(store: SqliteStore) -> tuple[World, Watched]:
 async def test_what_is_genuine_is_read_after_it_was_verified(store: SqliteStore) -> None:
     world, watched = watched_world(store)
     assert (await world.send()).status == 200
-    assert watched.asked == ["verify", "read"]
+    assert watched.asked == ["judge", "read"]
 
 
 async def test_a_forgery_is_not_read(store: SqliteStore) -> None:
     world, watched = watched_world(store)
     assert (await world.send(b"[" * 1000, key=b"another-key-altogether")).status == 401
-    assert watched.asked == ["verify"]
+    assert watched.asked == ["judge"]
     assert await store.reads.deliveries(Selector()) == ()

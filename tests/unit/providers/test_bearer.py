@@ -1,6 +1,8 @@
 """Bearer tokens: signed by a known key, for us, now; nothing else."""
 
 import base64
+import hashlib
+import hmac
 import json
 import sys
 from typing import Any
@@ -17,10 +19,12 @@ from router.providers import (
     ed25519,
     keys,
 )
+from router.providers.waiting import PublishedKey, Waiting
 from tests.unit.providers.makers import (
     NOW_MS,
     a_definition,
     a_request,
+    a_secret,
     fixed_bytes,
     other_bytes,
     verdict,
@@ -334,3 +338,139 @@ def test_a_private_key_in_a_set_is_none_of_it(algorithm: str) -> None:
         bearer.load_keys(json.dumps(private).encode())
     both = json.dumps({"keys": [private, a_jwk(ED, kid="public")]}).encode()
     assert [found.id for found in bearer.load_keys(both)] == ["public"]
+
+
+# -- one secret of both sides ------------------------------------------------------------------
+
+SECRET = b"0123456789abcdef0123456789abcdef"
+SHARED = Provider(
+    a_definition(
+        verify={
+            "scheme": "jwt",
+            "header": "X-Token",
+            "algorithms": ["HS256"],
+            "issuer": "https://sender.test",
+            "body_hash": {"claim": "sha256"},
+        }
+    )
+)
+BODY = b'{"a": 1}'
+
+
+def shown(token: str, body: bytes = BODY, *secrets: bytes) -> str | None:
+    found = verdict(SHARED, a_request([("X-Token", token)], body), *(secrets or (SECRET,)))
+    return found.reason if isinstance(found, Refused) else None
+
+
+def a_shared_token(key: Any = SECRET, **claims: Any) -> str:
+    said = {"aud": None, "exp": None, "sha256": hashlib.sha256(BODY).hexdigest()}
+    return a_token("HS256", key=key, **(said | claims))
+
+
+def test_a_token_of_the_shared_secret_covers_the_body() -> None:
+    assert shown(a_shared_token()) is None
+    assert shown(a_shared_token(), BODY, b"another secret of enough bytes", SECRET) is None
+    assert shown(a_shared_token(), BODY + b" ") == "bad_signature"
+    assert shown(a_shared_token(), BODY, b"another secret of enough bytes") == "bad_signature"
+    assert shown(a_shared_token(sha256=None)) == "bad_signature"
+    assert shown(a_shared_token(exp=NOW - 1)) == "expired_token"
+    assert shown(a_shared_token(iss="them")) == "wrong_claims"
+    assert shown(a_token("EdDSA", aud=None, exp=None)) == "malformed_signature"
+    head, said, _ = a_shared_token().split(".")
+    for signature in ("", "=", "%"):
+        assert shown(f"{head}.{said}.{signature}") == "bad_signature"
+
+
+def test_our_own_token_of_a_shared_secret_is_what_others_read() -> None:
+    made = bearer.token(SHARED.definition.verify, SECRET, NOW_MS, BODY)
+    assert shown(made) is None
+    given = jwt.decode(made, SECRET, algorithms=["HS256"], options={"verify_exp": False})
+    assert given["sha256"] == hashlib.sha256(BODY).hexdigest()
+    assert given["iss"] == "https://sender.test"
+
+
+def test_no_public_key_is_a_shared_secret() -> None:
+    public = bearer.key_set_of(ED)
+    head, said, _ = a_shared_token().split(".")
+    signed = f"{head}.{said}".encode()
+    forged = base64.urlsafe_b64encode(hmac.digest(public, signed, "sha256")).rstrip(b"=")
+    assert shown(f"{head}.{said}.{forged.decode()}", BODY, public) == "bad_signature"
+    assert not SHARED.check_secret(public).ok
+    assert SHARED.check_secret(SECRET).ok
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ({"email": "ada@example.com", "email_verified": True}, None),
+        ({"email": "ada@example.com", "email_verified": 1}, "wrong_claims"),
+        ({"email": "eve@example.com", "email_verified": True}, "wrong_claims"),
+        ({"email": ["ada@example.com"], "email_verified": True}, "wrong_claims"),
+        ({"email_verified": True}, "wrong_claims"),
+    ],
+)
+def test_claims_that_must_equal(claims: dict[str, Any], reason: str | None) -> None:
+    wanted = {"email": "ada@example.com", "email_verified": True}
+    sender = Provider(a_definition(verify=RULE | {"claims": wanted}))
+    assert judged(a_token(**claims), sender) == reason
+
+
+# -- keys that the sender publishes --------------------------------------------------------------
+
+URL = "https://keys.example/jwks"
+PUBLISHED = Provider(a_definition(verify=RULE | {"jwks_url": URL}))
+
+
+def by(key_set: bytes | None, token: str) -> str | None:
+    """The verdict with what is known of the published keys, and no secret at all."""
+    found = PUBLISHED.judge(bearing(token), (), now_ms=NOW_MS)
+    if isinstance(found, Waiting):
+        assert found.ask == PublishedKey(URL)
+        found = found.then(key_set)
+    assert not isinstance(found, Waiting)
+    return f"{found.reason} {found.status}" if isinstance(found, Refused) else None
+
+
+def a_set(*entries: dict[str, Any]) -> bytes:
+    return json.dumps({"keys": entries}).encode()
+
+
+def test_published_keys() -> None:
+    known = a_set(a_jwk(ED, kid="1"), a_jwk(RSA, kid="2"))
+    assert by(known, a_token(head={"kid": "1"})) is None
+    assert by(known, a_token("RS256", {"kid": "2"})) is None
+    assert by(known, a_token()) is None
+    assert PUBLISHED.keyless
+
+
+@pytest.mark.parametrize("known", [None, b"", b"{}", b"no JSON", a_set(a_jwk(ED, kid="2"))])
+def test_an_unknown_key_is_worth_asking_again(known: bytes | None) -> None:
+    assert by(known, a_token(head={"kid": "1"})) == "unknown_key 503"
+    assert by(known, a_token(head={"kid": "1"}, aud="them")) == "wrong_claims 401"
+    assert by(known, a_token(head={"kid": "1"}, exp=NOW - 1)) == "expired_token 401"
+
+
+def test_a_known_key_that_has_not_signed_is_final() -> None:
+    other = ed25519.invent(other_bytes)
+    known = a_set(a_jwk(ED, kid="1"))
+    assert by(known, a_token(head={"kid": "1"}, key=other)) == "bad_signature 401"
+    assert by(known, a_token(key=other)) == "bad_signature 401"
+    assert by(known, "no.token") == "malformed_signature 401"
+
+
+def test_where_nobody_can_be_asked() -> None:
+    found = verdict(PUBLISHED, bearing(a_token()))
+    assert isinstance(found, Refused)
+    assert URL in str(found.hint)
+
+
+def test_of_several_ways_one_may_wait() -> None:
+    other = RULE | {"header": "X-Token", "jwks_url": URL}
+    both = Provider(a_definition(verify=RULE, also=[other]))
+    request = a_request([("X-Token", a_token()), ("Authorization", "Bearer x")])
+    secrets = [a_secret(bearer.key_set_of(ED))]
+    waits = both.judge(request, secrets, now_ms=NOW_MS)
+    assert isinstance(waits, Waiting)
+    assert isinstance(waits.then(a_set(a_jwk(ED))), Verified)
+    assert waits.then(None) == both.verify(request, secrets, now_ms=NOW_MS)
+    assert isinstance(both.judge(bearing(a_token()), secrets, now_ms=NOW_MS), Verified)

@@ -10,6 +10,8 @@ from router.providers.definition import body_bytes, duration_s
 from tests.unit.providers.makers import a_definition
 
 HMAC: dict[str, Any] = {"scheme": "hmac", "header": "X-Acme-Signature"}
+JWT: dict[str, Any] = {"scheme": "jwt", "issuer": "i"}
+KEYS = "https://keys.example/jwks"
 
 
 def said(**keys: Any) -> str:
@@ -50,7 +52,17 @@ def test_a_small_definition_is_enough() -> None:
         ({"verify": {"scheme": "basic", "user": "a:b"}}, "holds no ':'"),
         ({"verify": {"scheme": "jwt"}}, "needs `audience` or `issuer`"),
         ({"verify": {"scheme": "jwt", "issuer": "i", "algorithms": []}}, "one or more of RS256"),
-        ({"verify": {"scheme": "jwt", "issuer": "i", "algorithms": ["HS256"]}}, "Invalid enum"),
+        ({"verify": JWT | {"algorithms": ["HS256", "RS256"]}}, "HS256 stands alone"),
+        ({"verify": JWT | {"algorithms": ["HS256"], "jwks_url": KEYS}}, "a key that is published"),
+        ({"verify": JWT | {"jwks_url": "http://a.test/keys"}}, "fetched by https"),
+        ({"verify": JWT | {"jwks_url": "https://ada:pw@a.test/"}}, "no user, password"),
+        ({"verify": JWT | {"jwks_url": "https://[/"}}, "is not an address"),
+        ({"verify": JWT | {"jwks_url": "https:///keys"}}, "is not an address"),
+        ({"verify": HMAC | {"jwks_url": KEYS}}, "`verify.jwks_url` does not go with"),
+        ({"verify": JWT | {"ask": ["scheme"]}}, "names audience, issuer"),
+        ({"verify": JWT | {"ask": ["issuer.name"]}}, "names audience, issuer"),
+        ({"verify": JWT | {"body_hash": {}}}, "is `{claim: NAME}`"),
+        ({"verify": HMAC, "also": [JWT | {"jwks_url": KEYS}]}, "cannot stand beside each other"),
         ({"verify": HMAC | {"header": "X S"}}, "not a header name"),
         ({"verify": HMAC | {"message": "{payload}"}}, "knows {body}"),
         ({"verify": HMAC | {"message": "{url}{body}"}}, "{url} in `verify.message` is not avail"),
