@@ -73,7 +73,7 @@ def _missing(case: Case, provider: Provider, rng: random.Random) -> Case:
     gone = rng.choice(names)
     rest = {n: v for n, v in case.headers.items() if n != gone}
     proofs = {_signature_name(provider), *_stamp_names(provider)}
-    needed = gone in proofs or gone == "webhook-id"
+    needed = gone in proofs or gone in ("webhook-id", "svix-id")
     return _changed(case, f"without {gone}", headers=rest if needed else case.headers)
 
 

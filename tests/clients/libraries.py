@@ -37,6 +37,12 @@ def _standard_webhooks(headers: Mapping[str, str], body: bytes, secret: bytes, _
     return True
 
 
+def _svix(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> bool:
+    """Svix's own library only renames the headers, and asks the one of Standard Webhooks."""
+    renamed = {name.replace("svix-", "webhook-"): value for name, value in headers.items()}
+    return _standard_webhooks(renamed, body, secret, now_s)
+
+
 def _stripe(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> bool:
     module: Any = import_module("stripe")
     header = headers.get("Stripe-Signature", "")
@@ -71,6 +77,8 @@ def _sendgrid(headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: in
 
 LIBRARIES = (
     Library("standard-webhooks", "standardwebhooks", _standard_webhooks),
+    Library("resend", "standardwebhooks", _svix),
+    Library("clerk", "standardwebhooks", _svix),
     Library("stripe", "stripe", _stripe),
     Library("slack", "slack_sdk", _slack),
     Library("sendgrid", "sendgrid", _sendgrid),

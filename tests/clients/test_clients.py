@@ -11,7 +11,7 @@ from tests.clients.libraries import LIBRARIES, Library
 CASES = 300
 
 
-@pytest.mark.parametrize("library", LIBRARIES, ids=lambda found: found.package)
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda found: found.provider)
 def test_the_senders_own_library_agrees(library: Library) -> None:
     if not library.installed:
         pytest.skip(f"{library.package} is not installed: pip install -e '.[clients]'")

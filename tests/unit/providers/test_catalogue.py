@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from router.providers import builtin, own
 from router.providers.heads import Head, heads
@@ -70,6 +71,14 @@ def test_every_name_has_a_file_and_every_file_a_name() -> None:
     files = {path.stem for path in DEFINITIONS.glob("*.yaml")}
     assert {p.name for p in (*builtin().values(), own())} == files
     assert own().name not in builtin()  # no endpoint may name it
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SENDERS)
+def test_both_loaders_of_yaml_read_the_same(name: str) -> None:
+    """The C loader is not everywhere, and the other takes fewer texts without quotes."""
+    text = (DEFINITIONS / f"{name}.yaml").read_bytes()
+    assert yaml.load(text, yaml.SafeLoader) == yaml.load(text, yaml.CSafeLoader)
 
 
 def test_a_name_and_its_alias_are_one_provider() -> None:
