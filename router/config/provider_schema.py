@@ -129,7 +129,7 @@ class HandshakeEntry(Entry):
     answer_headers: Annotated[
         Table[SourceText] | None, doc("Headers of the answer, with the same words.")
     ] = None
-    status: Annotated[int | None, doc("Its status: 200 (default), 201 or 202.")] = None
+    status: Annotated[int | None, doc("Its status: 200 (default), 201, 202 or 204.")] = None
     visit: Annotated[
         SourceText | None, doc("The place of an address that is fetched once, after proof.")
     ] = None
@@ -204,6 +204,9 @@ class ProviderEntry(Entry):
     action: Annotated[SourceEntry | None, doc("Where the event's action stands.")] = None
     id: Annotated[SourceEntry | None, doc("Where the event's own id stands.")] = None
     split: Annotated[int | None, doc("At most how many events a batch holds.")] = None
+    split_at: Annotated[
+        SourceText | None, doc("The path of the batch in the body, where it is not the body.")
+    ] = None
     split_lines: Annotated[bool | None, doc("Whether a batch has one event a line.")] = None
     fields: Annotated[Table[SourceEntry] | None, doc("Names that it adds to expressions.")] = None
     respond: Annotated[list[HandshakeEntry] | None, doc("How a handshake is answered.")] = None

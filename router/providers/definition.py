@@ -174,12 +174,13 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `generic`: it stands for many senders, and an endpoint's own `verify` replaces this one.
     `also` holds further ways of proof; any one of them is enough. Without `event` every event is
     `unknown`. `read` is what bodies are; of several the content type picks one, else the first.
-    `split`: the body is an array of at most so many events; `split_lines`: the sender ends each
-    of them with CRLF and writes `<` `>` `&` as escapes. `form_field`: a form-encoded body holds
-    the JSON in this field (where `read` has `form` too: or is the payload). `respond` are the
-    handshakes, `answer` is what a delivery gets in place of our own JSON. `body_max` is a size
-    (`5MiB`), `ack_within` a time (`5s`). `notes` are further
-    limits and habits of the sender, for people. `shapes` are the payloads' types, see `shapes.py`.
+    `split`: the body (or what is at the path `split_at`, or in `form_field`) is an array of at
+    most so many events; without such an array the payload is one event. `split_lines`: the sender
+    ends each of them with CRLF and writes `<` `>` `&` as escapes. `form_field`: a form-encoded
+    body holds the JSON in this field (where `read` has `form` too: or is the payload). `respond`
+    are the handshakes, `answer` is what a delivery gets in place of our own JSON. `body_max` is a
+    size (`5MiB`), `ack_within` a time (`5s`). `notes` are further limits and habits of the sender,
+    for people. `shapes` are the payloads' types, see `shapes.py`.
     `api` is how its own API is called. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
     `user-agent: acme`), that this sender sends and few others do. `source` is where its facts are
@@ -204,6 +205,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     action: ValueSource | None = None
     id: ValueSource | None = None
     split: int | None = None
+    split_at: str | None = None
     split_lines: bool = False
     fields: dict[str, ValueSource] = {}
     respond: tuple[Handshake, ...] = ()

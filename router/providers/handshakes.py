@@ -11,6 +11,7 @@ import msgspec
 
 from router.expressions import encode_json
 from router.model.delivery import JSON, InboundRequest, LiveSecret, Refused, Verified
+from router.providers import forms
 from router.providers.allowed_hosts import is_allowed
 from router.providers.credentials import equal_one, parameters
 from router.providers.definition import Definition, VerifyRule
@@ -116,9 +117,9 @@ class _Request:
         return _READ[place[0]](self, place[1])
 
     def field(self, path: str) -> str | None:
-        """What is at a dotted path of the body's JSON; a number steps into a list."""
+        """What is at a dotted path of the body's JSON or form; a number steps into a list."""
         if self._payload is _UNREAD:
-            self._payload = _small_payload(self.body)
+            self._payload = self._read()
         value = self._payload
         for step in path.split("."):
             if isinstance(value, dict):
@@ -128,6 +129,17 @@ class _Request:
             else:
                 return None
         return scalar_text(value)
+
+    def _read(self) -> JSON:
+        """The small body; None for one that is large or odd."""
+        if len(self.body) > BODY_MAX:
+            return None
+        try:
+            if forms.is_form((self.header("Content-Type") or "").encode("latin-1")):
+                return forms.fields_of(self.body)
+            return decoded(self.body)
+        except (OddBodyError, forms.FormError, forms.FormTooLargeError):
+            return None
 
     def query(self, name: str) -> str | None:
         """A query parameter that came once."""
@@ -147,13 +159,6 @@ _READ: dict[str, Callable[[_Request, str], str | None]] = {
     "query": _Request.query,
     "header": _Request.header,
 }
-
-
-def _small_payload(body: bytes) -> JSON:
-    try:
-        return decoded(body) if len(body) <= BODY_MAX else None
-    except OddBodyError:
-        return None
 
 
 def _once(pairs: Sequence[tuple[bytes, bytes]], encoding: str) -> dict[str, str]:

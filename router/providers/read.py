@@ -95,6 +95,7 @@ class Reader:
         self._action = self._getter(definition.action) if definition.action else None
         self._fields = [(name, self._getter(s)) for name, s in definition.fields.items()]
         self._split = definition.split
+        self._split_at = tuple(definition.split_at.split(".")) if definition.split_at else ()
         self._kinds = definition.reads
         self._json_only = definition.reads == ("json",)
         self._form_field = definition.form_field and definition.form_field.encode("ascii")
@@ -137,15 +138,16 @@ class Reader:
         self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
     ) -> Payloads:
         """What the body holds, an event each."""
-        body = request.body
-        if self._split is not None:
-            return self._batch(self._split, body, weighed)
         if not self._json_only:
-            return (self._of_kind(found, request, weighed),)
-        if self._form_field and forms.is_form(found.get(b"content-type", b"")):
-            raw = _read(forms.field_of, body, self._form_field)
-            return ((decoded(raw), raw),)
-        return ((decoded(body, weighed), None),)
+            payload, raw = self._of_kind(found, request, weighed)
+        elif self._form_field and forms.is_form(found.get(b"content-type", b"")):
+            raw = _read(forms.field_of, request.body, self._form_field)
+            payload = decoded(raw)
+        else:
+            payload, raw = decoded(request.body, weighed), None
+            if self._split is not None:
+                raw = request.body.strip(_SPACE)
+        return ((payload, raw),) if self._split is None else self._batch(payload, raw, self._split)
 
     def _of_kind(
         self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
@@ -163,13 +165,16 @@ class Reader:
             return decoded(raw), raw
         return _read(forms.fields_of, form), None
 
-    def _batch(self, most: int, body: bytes, weighed: MeasuredBody | None) -> Payloads:
-        payload = decoded(body, weighed)
-        if not isinstance(payload, list):
-            return ((payload, body.strip(_SPACE)),)
-        if len(payload) > most:
+    def _batch(self, payload: JSON, raw: bytes | None, most: int) -> Payloads:
+        """The events of a list; what is no list, or holds none at `split_at`, is one event."""
+        events = _at(payload, self._split_at)
+        if raw is None or not isinstance(events, list):
+            return ((payload, raw),)
+        if len(events) > most:
             raise OddBodyError("too_complex", f"over {most:,} events")
-        return [(p, bytes(r)) for p, r in zip(payload, _SLICES.decode(body), strict=True)]
+        for step in self._split_at:
+            raw = bytes(_MEMBERS.decode(raw)[step])
+        return [(p, bytes(r)) for p, r in zip(events, _SLICES.decode(raw), strict=True)]
 
     def _getter(self, source: ValueSource, *, numbers: bool = False) -> Getter:
         if source.named:
@@ -187,6 +192,7 @@ class Reader:
         return _header_getter(part or b"", source.prefix)
 
 
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _SLICES = msgspec.json.Decoder(list[msgspec.Raw])
 
 

@@ -22,8 +22,9 @@ class Handshake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     A question that is answered at once with a text of its own, and routed nowhere.
 
     `when` holds what makes a request this question: places and their values, `*` for any. A place
-    is `field:PATH` (dotted, in the body's JSON), `query:NAME` or `header:NAME`; without such a
-    word it is a field on POST, else a query parameter. `echo` is the place of what is sent back.
+    is `field:PATH` (dotted, in the body's JSON or form), `query:NAME` or `header:NAME`; without
+    such a word it is a field on POST, else a query parameter. `echo` is the place of what is sent
+    back.
 
     By POST the request is verified first, unless it comes `unsigned`; by another method it needs
     `token`, the query parameter that must be a live secret, or nothing.
@@ -41,7 +42,7 @@ class Handshake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     unsigned: bool = False
     answer: str | dict[str, Any] | None = None
     answer_headers: dict[str, str] = {}
-    status: Literal[200, 201, 202] = 200
+    status: Literal[200, 201, 202, 204] = 200
     visit: str | None = None
     hosts: tuple[str, ...] = ()
 
@@ -55,7 +56,7 @@ class Handshake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         """The answer as written, or what it is by default."""
         if self.answer is not None:
             return self.answer
-        return "" if self.echo is None else "{echo}"
+        return "" if self.echo is None or self.method == "HEAD" else "{echo}"
 
     @property
     def signs(self) -> bool:
@@ -167,7 +168,8 @@ def _places(one: Handshake) -> Faults:
 
 
 def _answer(one: Handshake) -> Faults:
-    if one.echo is None and one.answer is None and one.visit is None:
+    silent = one.method == "HEAD" or one.visit is not None
+    if one.echo is None and one.answer is None and not silent:
         yield "echo", "`echo` names what is sent back; without it there is an `answer` or `visit`"
     for key, template in (("answer", one.template), ("answer_headers", one.answer_headers)):
         for text in texts_of(template):
@@ -177,8 +179,10 @@ def _answer(one: Handshake) -> Faults:
             yield "answer_headers", f"{name!r} is not a header name"
         elif name.lower() in _OURS:
             yield "answer_headers", f"the router sets {name} itself: take it out"
-    if one.method == "HEAD" and one.answer:
+    if one.method == "HEAD" and one.template:
         yield "answer", "an answer to HEAD has no body: use `answer_headers`"
+    if one.status == 204 and one.template:
+        yield "answer", "with `status: 204` nothing is sent back: `answer: ''`"
 
 
 def _text(one: Handshake, key: str, text: str, *, is_header: bool) -> Faults:

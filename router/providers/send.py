@@ -154,13 +154,18 @@ class Sender:
 
     def body(self, events: Sequence[JSON]) -> bytes:
         """The body that carries these events, as they are; several where batches are sent."""
-        if self._kind != "json":
-            return _plain(self._kind, events[0])
-        each = [encode_json(event) for event in events]
-        if self.definition.split is None:
-            return each[0]
-        if not self.definition.split_lines:
-            return b"[" + b",".join(each) + b"]"
+        d = self.definition
+        if d.split is None:
+            return encode_json(events[0]) if self._kind == "json" else _plain(self._kind, events[0])
+        batch = self._batch([encode_json(event) for event in events])
+        return urlencode({d.form_field or "": batch}).encode() if self._kind == "form" else batch
+
+    def _batch(self, each: Sequence[bytes]) -> bytes:
+        d = self.definition
+        if not d.split_lines:
+            steps = d.split_at.split(".") if d.split_at else ()
+            before = b"".join(b"{%b:" % encode_json(step) for step in steps)
+            return before + b"[" + b",".join(each) + b"]" + b"}" * len(steps)
         # These three stand in texts only, so that escapes may take their place anywhere.
         lines = b",\r\n".join(each)
         for sign in b"<>&":

@@ -359,11 +359,16 @@ def _check_split(d: Definition) -> Iterator[Fault]:
             "with `split`, each event needs its own `id`: a field, not a header",
         ),
         (
-            splits and d.form_field is not None,
-            ("form_field",),
-            "`split` and `form_field` do not go together",
+            splits and d.reads != ("json",) and (d.form_field is None or d.reads != ("form",)),
+            ("read",),
+            "`split` parts JSON: `read` is json, or form with a `form_field`",
         ),
-        (splits and d.reads != ("json",), ("read",), "`split` parts JSON: `read` is json"),
+        (d.split_at is not None and not splits, ("split_at",), "`split_at` needs `split`"),
+        (
+            d.split_at is not None and (d.split_lines or "" in d.split_at.split(".")),
+            ("split_at",),
+            "`split_at` is the path of a list, like `value`; `split_lines` goes without it",
+        ),
     )
 
 

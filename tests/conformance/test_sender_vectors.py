@@ -47,6 +47,13 @@ def test_what_the_sender_publishes_is_genuine_and_nothing_near_it(
     assert not is_verified(name, other, request)
 
 
+@pytest.mark.parametrize(("name", "vector"), VECTORS)
+def test_a_handshake_gets_the_answer_that_is_published(name: str, vector: dict[str, Any]) -> None:
+    secrets = [a_secret(vector["secret"].encode())]
+    answer = a_provider(name).answer(request_of(vector), secrets, Verified(secrets[0].name))
+    assert (answer and json.loads(answer.body)) == vector.get("answer")
+
+
 @pytest.mark.parametrize("name", SENDERS)
 def test_the_oracle_is_as_the_definition_says(name: str) -> None:
     provider = builtin()[name]

@@ -112,7 +112,10 @@ def _ways(provider: Provider) -> list[tuple[str, str]]:
         ("Methods", ", ".join(d.methods)),
         ("Bodies", " or ".join(d.reads)),
         ("Largest body", d.body_max),
-        ("Events in one delivery", None if d.split is None else f"up to {d.split:,}"),
+        (
+            "Events in one delivery",
+            d.split and f"up to {d.split:,}{f', at `{d.split_at}`' if d.split_at else ''}",
+        ),
         ("Answer expected within", d.ack_within),
         ("Our verdicts are held against", None if d.generic else _ORACLES[d.oracle]),
         ("Source", ", ".join(map(_linked, d.source)) or None),

@@ -94,7 +94,9 @@ def test_a_small_definition_is_enough() -> None:
         ({"split": 0}, "1 to 1000"),
         ({"split": 1001}, "1 to 1000"),
         ({"split": 9, "id": {"header": "X-Id"}}, "each event needs its own"),
-        ({"split": 9, "form_field": "p"}, "do not go together"),
+        ({"split_at": "value"}, "needs `split`"),
+        ({"split": 9, "split_at": "a..b"}, "the path of a list"),
+        ({"split": 9, "split_at": "a", "split_lines": True}, "goes without it"),
         ({"split": 9, "read": "form"}, "`read` is json"),
         ({"split_lines": True}, "needs `split`"),
         ({"form_field": "é"}, "plain ASCII"),
@@ -122,6 +124,7 @@ def test_a_small_definition_is_enough() -> None:
         ),
         ({"respond": [{"method": "GET", "echo": "a", "status": 302}]}, "Invalid enum value 302"),
         ({"respond": [{"method": "HEAD", "answer": "a"}]}, "has no body"),
+        ({"respond": [{"method": "GET", "echo": "a", "status": 204}]}, "nothing is sent back"),
         (
             {
                 "verify": {"scheme": "token"},

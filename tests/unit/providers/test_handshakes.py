@@ -214,6 +214,20 @@ def test_questions_by_other_methods(method: str) -> None:
     assert isinstance(events.unproved(sent(method), []), Refused)
 
 
+def test_an_address_is_asked_for_by_head() -> None:
+    trello = asking({"method": "HEAD"})
+    assert trello.unproved(sent("HEAD"), []) == HandshakeAnswer(b"", TEXT)
+
+
+def test_a_ping_that_is_a_form() -> None:
+    shop = asking({"when": {"webhook_id": "*"}, "answer": "pong", "unsigned": True})
+    form = "application/x-www-form-urlencoded"
+    ping = a_request([("Content-Type", form)], b"webhook_id=17")
+    assert text(shop.unproved(ping, SECRETS)) == b"pong"
+    for body in (b"webhook=17", b"webhook_id=%zz", b"a=1&" * 200 + b"webhook_id=1"):
+        assert shop.unproved(a_request([("Content-Type", form)], body), SECRETS) is None
+
+
 # -- an HMAC of the question ----------------------------------------------------------------------
 
 ZOOM = asking(

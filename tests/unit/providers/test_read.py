@@ -40,6 +40,39 @@ def test_a_tag_is_no_branch() -> None:
     assert only(hub(b'{"ref":"refs/tags/v1"}')).fields == {"tag": "v1"}
 
 
+def batch(provider: Provider, body: bytes, *headers: tuple[str, str]) -> list[tuple[object, ...]]:
+    found = provider.read(a_request(headers, body))
+    assert found.state == "routed"
+    return [(event.name, event.payload, event.raw) for event in found.events]
+
+
+def test_a_batch_that_stands_within_the_body() -> None:
+    keys = {"event": {"field": "type"}, "split": 2, "split_at": "data.value"}
+    graph = Provider(a_definition(**keys))
+    body = b'{"data":{"n":1,"value":[{"type":"a", "n":1.0},{"type":"b"}]}} '
+    a, b = b'{"type":"a", "n":1.0}', b'{"type":"b"}'
+    assert [(name, raw) for name, _, raw in batch(graph, body)] == [("a", a), ("b", b)]
+    assert batch(graph, b'{"data":{"value":[]}}') == []
+    for other in (b'{"type":"a"}', b'{"data":{"value":{}}}', b'[{"type":"a"}]', b"[]"):
+        assert [raw for _, _, raw in batch(graph, other + b"\n")] == [other]
+    long = graph.read(a_request([], b'{"data":{"value":[1,2,3]}}'))
+    assert (long.state, long.reason) == ("too_complex", "over 2 events")
+    assert graph.body([{"type": "a"}, 1]) == b'{"data":{"value":[{"type":"a"},1]}}'
+
+
+def test_a_batch_in_a_field_of_a_form() -> None:
+    keys = {"read": "form", "form_field": "events", "split": 9, "event": {"field": "event"}}
+    mandrill = Provider(a_definition(**keys))
+    form = ("Content-Type", "application/x-www-form-urlencoded")
+    sent = mandrill.body([{"event": "open"}, {"event": "click"}])
+    assert sent == b"events=%5B%7B%22event%22%3A%22open%22%7D%2C%7B%22event%22%3A%22click%22%7D%5D"
+    assert batch(mandrill, sent, form) == [
+        ("open", {"event": "open"}, b'{"event":"open"}'),
+        ("click", {"event": "click"}, b'{"event":"click"}'),
+    ]
+    assert batch(mandrill, b"other=1", form) == [("unknown", {"other": "1"}, None)]
+
+
 @pytest.mark.parametrize(
     "body", [b"{}", b'{"ref":5,"repository":"x"}', b"[]", b"null", b'"x"', b"7"]
 )
