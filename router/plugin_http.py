@@ -18,9 +18,15 @@ READ_MAX = 4 * 1024
 AGENT = "webhook-rules-router"
 
 
-def async_client(egress: Iterable[str], hosts: Iterable[str]) -> httpx.AsyncClient:
-    """The client for `async def`; `hosts` are those that the operator wrote down."""
-    return httpx.AsyncClient(transport=_Transport(_Guard(egress, hosts)), **_settings())
+def async_client(
+    egress: Iterable[str], hosts: Iterable[str], trust: ssl.SSLContext | None = None
+) -> httpx.AsyncClient:
+    """
+    The client for `async def`; `hosts` are those that the operator wrote down, `trust` says whose
+    certificates are accepted if not those of the usual authorities.
+    """
+    transport = _Transport(_Guard(egress, hosts), trust or _trust())
+    return httpx.AsyncClient(transport=transport, **_settings())
 
 
 def plain_client(egress: Iterable[str], hosts: Iterable[str]) -> httpx.Client:
@@ -186,10 +192,10 @@ class _PlainNetwork(httpcore.NetworkBackend):
 class _Transport(httpx.AsyncHTTPTransport):
     """httpx's transport over a pool that asks the guard."""
 
-    def __init__(self, guard: _Guard) -> None:
-        super().__init__(verify=_trust(), trust_env=False)
+    def __init__(self, guard: _Guard, trust: ssl.SSLContext) -> None:
+        super().__init__(verify=trust, trust_env=False)
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_trust(), network_backend=_Network(guard)
+            ssl_context=trust, network_backend=_Network(guard)
         )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +38,8 @@ class Answer(NamedTuple):
 class ApiServer:
     """
     `script` holds what the next requests get in place of the right answer: an Answer, or one of
-    the words hang, drip, close, garbage. `topics` are those that GraphQL knows, None for all.
+    the words hang, drip, close, garbage. `pages` are
+    answered as they are, by path. `topics` are those that GraphQL knows, None for all.
     """
 
     def __init__(self, url: str) -> None:
@@ -46,6 +48,7 @@ class ApiServer:
         self.script: deque[Answer | str] = deque()
         self.topics: set[str] | None = None
         self.hooks: Any = HOOKS
+        self.pages: dict[str, Any] = {}
         self.release = threading.Event()
         self.limit: Callable[[], bool] = lambda: False
         self.made: dict[int, dict[str, Any]] = {}
@@ -54,6 +57,9 @@ class ApiServer:
         """What the interface says."""
         if self.limit():
             return Answer(429, {"errors": "Exceeded 4 calls per second"}, {"Retry-After": "2.0"})
+        if asked.path in self.pages:
+            page = self.pages[asked.path]
+            return page if isinstance(page, Answer) else Answer(200, page)
         for pattern, handle in _ROUTES:
             found = re.fullmatch(pattern, f"{asked.method} {asked.path}")
             if found:
@@ -181,13 +187,13 @@ class _Handler(BaseHTTPRequestHandler):
         """A client that leaves early is no fault of a test."""
         try:
             super().handle()
-        except ConnectionError:
+        except (ConnectionError, ssl.SSLError):
             self.close_connection = True
 
 
 @contextmanager
-def api_server() -> Iterator[ApiServer]:
-    """One on a free port."""
+def api_server(tls: ssl.SSLContext | None = None) -> Iterator[ApiServer]:
+    """One on a free port; with `tls` by https."""
 
     class Handler(_Handler):
         pass
@@ -196,7 +202,14 @@ def api_server() -> Iterator[ApiServer]:
         daemon_threads = True
 
     server = Server(("127.0.0.1", 0), Handler)
-    Handler.api = ApiServer(f"http://127.0.0.1:{server.server_address[1]}")
+    scheme = "http"
+    if tls is not None:
+        scheme = "https"
+        # Shaken hands in the thread of the connection: a client that does not is alone with that.
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+    Handler.api = ApiServer(f"{scheme}://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -1,6 +1,7 @@
 """One call of a sender's API: bounded in time and size, its failures in words of our own."""
 
 import asyncio
+import ssl
 from collections.abc import Iterable
 from types import TracebackType
 from urllib.parse import urlsplit
@@ -26,9 +27,14 @@ class ProviderClient:
     """
 
     def __init__(
-        self, hosts: Iterable[str], *, egress: Iterable[str] = (), timeout_s: float = TIMEOUT_S
+        self,
+        hosts: Iterable[str],
+        *,
+        egress: Iterable[str] = (),
+        timeout_s: float = TIMEOUT_S,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
-        self._http = async_client(egress, hosts)
+        self._http = async_client(egress, hosts, trust)
         self._timeout_s = timeout_s
 
     async def __aenter__(self) -> "ProviderClient":

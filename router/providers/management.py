@@ -57,10 +57,11 @@ class Promise(msgspec.Struct, frozen=True):
     """
     What an answer must be to mean success: one of these statuses, and JSON, nothing at all, or
     either. Whatever else comes with a 2xx (a login page, a proxy's own word) means nothing.
+    `anything` is for contents that prove themselves.
     """
 
     statuses: tuple[int, ...]
-    body: Literal["json", "nothing", "json or nothing"] = "json"
+    body: Literal["json", "nothing", "json or nothing", "anything"] = "json"
 
     def __str__(self) -> str:
         return f"{' or '.join(map(str, self.statuses))} with {self.body}"
@@ -70,6 +71,7 @@ class Promise(msgspec.Struct, frozen=True):
         kind = media.partition(";")[0].strip().lower()
         is_json = _JSON.fullmatch(kind) is not None
         fits = ("nothing" in self.body and not body) or ("json" in self.body and is_json)
+        fits = fits or self.body == "anything"
         if status in self.statuses and fits:
             return None
         came = (_words(kind) or "content of no type") if body else "nothing"

@@ -6,7 +6,7 @@ request has it, gets it, or goes on without.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,9 +17,18 @@ UNKNOWN_KEY = "unknown_key"
 
 
 class PublishedKey(msgspec.Struct, frozen=True):
-    """What a sender publishes at an address, in bytes; None while it is not known."""
+    """
+    The key set, or the certificate with its chain, that a sender publishes at an address: bytes, or
+    None while it is not known. `hosts` lists where an address of a request's own choice may be,
+    `names` whom its certificate must be for. Not `chained`: it is published without those that
+    vouch for it, and the certificate of the host that it came from has to.
+    """
 
     address: str
+    kind: Literal["key set", "certificate"] = "key set"
+    hosts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    chained: bool = True
 
 
 Ask = PublishedKey

@@ -133,6 +133,7 @@ async def _with_store(
     mended = await server.dispatch.recover()
     await server.upkeep.apply()
     await server.published.ranges.load()
+    await server.keys.load()
     resumed = await server.verbs.replays.resume()
     if resumed:
         log.info("replays go on", replays=resumed)

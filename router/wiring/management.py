@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from router import log as logs
 from router.clock import Clock
@@ -10,6 +11,7 @@ from router.errors import SecretMissing
 from router.metrics import Metrics
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls.answers import Sends
+from router.provider_calls.keys import KeySource, PublishedKeys
 from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.providers.management import Access
 from router.rules.live import LiveRef
@@ -64,12 +66,12 @@ class EndpointRanges:
         self._live = live
         self.ranges = PublishedRanges(
             sources=self._needed,
-            open_client=self._client,
+            open_client=partial(_client, live),
             facts=facts,
             clock=clock,
             rng=rng,
             log=logs.get("ranges"),
-            on_refresh=lambda base, _count, at: metrics.ranges_fetched(base, at),
+            on_refresh=lambda base, kept: metrics.ranges_fetched(base, kept.at),
             claimed=claimed,
         )
 
@@ -87,9 +89,33 @@ class EndpointRanges:
         )
         return [access for access in found if access is not None]
 
-    def _client(self, base: str) -> AbstractAsyncContextManager[Sends]:
-        # Only a router that needs ranges pays for the client's import.
-        from router.provider_calls.client import ProviderClient, hosts_of  # noqa: PLC0415
 
-        egress = self._live.current.ruleset.server.egress_allow
-        return ProviderClient(hosts_of(base), egress=egress)
+def published_keys(
+    live: LiveRef, facts: FactStore, clock: Clock, rng: random.Random, claimed: Claimed
+) -> PublishedKeys:
+    """The keys that the senders of the endpoints in force publish."""
+
+    def needed() -> list[KeySource]:
+        """Those at addresses that definitions name; the others are named by requests."""
+        ruleset = live.current.ruleset
+        used = {e.provider for e in ruleset.endpoints.values() if not e.unsigned}
+        rules = [rule for name in used for rule in ruleset.providers[name].definition.ways]
+        return [KeySource(rule.jwks_url) for rule in rules if rule.jwks_url is not None]
+
+    return PublishedKeys(
+        sources=needed,
+        open_client=partial(_client, live),
+        facts=facts,
+        clock=clock,
+        rng=rng,
+        log=logs.get("keys"),
+        claimed=claimed,
+    )
+
+
+def _client(live: LiveRef, base: str) -> AbstractAsyncContextManager[Sends]:
+    # Only a router that needs to ask pays for the client's import.
+    from router.provider_calls.client import ProviderClient, hosts_of  # noqa: PLC0415
+
+    # Of an address that a request named: its hosts are names, so no private address is called.
+    return ProviderClient(hosts_of(base), egress=live.current.ruleset.server.egress_allow)

@@ -67,7 +67,7 @@ from router.wiring.live import (
     put_in_force,
     rollout_of,
 )
-from router.wiring.management import EndpointRanges
+from router.wiring.management import EndpointRanges, published_keys
 from router.wiring.observers import (
     DispatchObserver,
     Handlers,
@@ -268,6 +268,7 @@ class Server:
             metrics=self.metrics,
             claimed=self._claimed,
         )
+        self.keys = published_keys(live, store, clock, self.rng, self._claimed)
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
             (lambda: self.nodes.node) if store.shared else None,
@@ -280,7 +281,7 @@ class Server:
             ids=self.ids,
             observe=self.observe,
             refusals=self.refusals,
-            checks=IntakeChecks(self.published.of, lambda: self.upkeep.full),
+            checks=IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys),
         )
         self.others = None
         if store.shared:
@@ -337,6 +338,7 @@ class Server:
                 "own": lambda: self.writer.run(self.watches),
                 "watch": self.reloader.watch,
                 "ranges": self.published.ranges.run,
+                "keys": self.keys.run,
                 "feed": self.feed.run,
                 "heartbeats": self.feed.beat,
             },

@@ -11,7 +11,8 @@ import pytest
 from router import log
 from router.errors import StoreUnavailable
 from router.provider_calls.client import ProviderClient
-from router.provider_calls.ranges import LOAD_S, REFRESH_S, PublishedRanges
+from router.provider_calls.published import LOAD_S
+from router.provider_calls.ranges import REFRESH_S, PublishedRanges
 from router.providers.management import Access
 from router.store.values import Claimed, alone
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
@@ -53,7 +54,7 @@ class World:
             clock=self.clock,
             rng=random.Random(1),
             log=log.get("test"),
-            on_refresh=lambda *given: self.refreshed.append(given),
+            on_refresh=lambda base, kept: self.refreshed.append((base, len(kept.ranges), kept.at)),
             claimed=claimed,
         )
 
