@@ -102,7 +102,7 @@ def _expectation(provider: Provider) -> str:
     accepted = f"{', '.join(provider.definition.methods)} answered with 200 {time}"
     if not provider.signed:
         return accepted
-    matching = "signature does" if provider.definition.verify.signs_body else "secret does"
+    matching = "signature does" if not provider.definition.verify.shows_secret else "secret does"
     return f"{accepted}; {provider.refuse_with} when the {matching} not match"
 
 
@@ -132,7 +132,7 @@ def _described(provider: Provider) -> dict[str, Any]:
 def _proof(rule: VerifyRule) -> str:
     if rule.scheme == "none":
         return "none"
-    if not rule.signs_body:
+    if rule.shows_secret:
         where = f"query {rule.query}" if rule.query else " or ".join(spelled(rule.place))
         return f"{rule.scheme} in {where}"
     prefix = f", prefix {rule.prefix}" if rule.prefix else ""
@@ -152,7 +152,7 @@ def _limits(provider: Provider) -> str:
 def _headers(provider: Provider) -> dict[str, tuple[str, ...]]:
     """What each header is for, in every spelling taken."""
     d = provider.definition
-    found: dict[str, Names] = {"proof in": d.verify.place, "timestamp": d.verify.timestamp}
+    found: dict[str, Names] = {"proof in": d.verify.place, "timestamp": d.verify.stamp.header}
     found["event"] = d.event.header
     found["id"] = d.id.header if d.id is not None else ()
     found |= {name: source.header for name, source in d.fields.items()}

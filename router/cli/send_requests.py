@@ -73,20 +73,24 @@ class Signer:
         Raises:
             UsageError: the key cannot sign.
         """
+        address = self.endpoint.address_of(event)
         try:
-            headers = self.provider.sign(
+            made = self.provider.prove(
                 event=event,
                 body=body,
                 key=self._key,
                 delivery_id=_new_id(self.provider),
                 now_ms=SystemClock().now(),
+                address=address,
+                public_url=self.endpoint.public_url,
             )
         except ValueError as error:
             raise UsageError(f"cannot sign: {error}") from None
-        sent = body + b" " if self._options.tamper == "body" else body
-        address, query = self.endpoint.address_of(event), self.provider.query(self._key)
+        sent = made.body + b" " if self._options.tamper == "body" else made.body
         method = self.provider.definition.methods[0]
-        return SentRequest(method, f"{address}?{query}" if query else address, headers, sent)
+        return SentRequest(
+            method, f"{address}?{made.query}" if made.query else address, made.headers, sent
+        )
 
     def sample(self, event: str) -> bytes:
         """The body of a sample of this event, with the changes of `--set` and new ids."""

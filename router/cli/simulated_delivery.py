@@ -45,14 +45,17 @@ def as_arriving(
 def _request(provider: Provider, event: str, body: bytes, address: str) -> InboundRequest:
     now = SystemClock().now()
     try:
-        headers = provider.sign(
+        made = provider.prove(
             event=event,
             body=body,
             key=provider.invent_secret(secrets.token_bytes).sign,  # nobody verifies it
             delivery_id=secrets.token_hex(16),
             now_ms=now,
+            address=address,
         )
-        sent = tuple((n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in headers)
+        sent = tuple((n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in made.headers)
     except ValueError as error:  # UnicodeEncodeError is one too
         raise UsageError(f"{event!r} cannot be an event's name here: {error}") from None
-    return InboundRequest("POST", address.encode("latin-1"), b"", sent, body, "", now)
+    return InboundRequest(
+        "POST", address.encode("latin-1"), made.query.encode("ascii"), sent, made.body, "", now
+    )

@@ -87,6 +87,8 @@ PLACES = {
     "bad-range": Code("This is not a range of addresses in CIDR notation."),
     "nothing-verified": Code("An endpoint has neither `secrets` nor `verify: none`."),
     "verify-conflict": Code("An endpoint has both `secrets` and `verify: none`."),
+    "address-unknown": Code("The sender signs the address that it was told, and none is given."),
+    "weak-proof": Code("A signature of your own definition proves less than it could.", "warning"),
     "not-for-provider": Code("This key or value means nothing for the endpoint's provider."),
     "no-address": Code("An endpoint has neither `id` nor `paths`."),
     "bad-endpoint-id": Code("An endpoint id has characters that it cannot have, or is too long."),

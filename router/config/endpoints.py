@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+import msgspec
+
 from router.config import api as apis
 from router.config.context import LoadContext
 from router.config.environment import setting
@@ -11,7 +13,7 @@ from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
 from router.config.schema import DedupeEntry, EndpointEntry
-from router.config.settings import ID, shape
+from router.config.settings import ID, parsed_url, shape
 from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider
@@ -47,6 +49,8 @@ def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
         found[name.value] = _endpoint(
             context, name.value, entry, _addresses(context, entry, prefix)
         )
+        told = _public_url(context, entry, base_url)
+        found[name.value] = msgspec.structs.replace(found[name.value], public_url=told)
         _shared(context, name, entry, (found[name.value].addresses, taken))
     return found
 
@@ -155,6 +159,31 @@ def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple
             "no-address", "this endpoint has no address", entry.node, "give it an 'id' or 'paths'"
         )
     return tuple(found)
+
+
+def _public_url(context: LoadContext, entry: EndpointEntry, base_url: str) -> str:
+    """What the sender was told: the endpoint's own, else the beginning of `base_url`."""
+    if (text := setting(context, entry.public_url)) is not None:
+        url = parsed_url(text.value)
+        if url is None or url.query or url.fragment or url.username is not None:
+            context.error(
+                "bad-url",
+                f"'{text.shown}' is not an address like 'https://hooks.example.com/shop'",
+                text,
+            )
+        return text.value
+    provider, given = provider_of(context, entry), context.file.server
+    if provider is None or not provider.signs_url or is_open(entry):
+        return ""
+    if given is None or given.base_url is None:
+        context.error(
+            "address-unknown",
+            f"the provider '{provider.name}' signs the address that it was told, which is not here",
+            entry.at("provider"),
+            "set `server.base_url`, or `public_url` of this endpoint",
+        )
+    url = urlsplit(base_url)
+    return f"{url.scheme}://{url.netloc}"
 
 
 def _endpoint_id(context: LoadContext, text: SourceText) -> None:

@@ -15,7 +15,18 @@ from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 class BodyHashEntry(Entry):
     """Where the hex SHA-256 of the body stands beside the proof."""
 
+    header: Annotated[list[SourceText] | None, doc("A header, in any of these spellings.")] = None
+    query: Annotated[SourceText | None, doc("A query parameter.")] = None
     claim: Annotated[SourceText | None, doc("A claim of the token.")] = None
+
+
+@named("'timestamp'", shorthand="header", several=True)
+class TimestampEntry(Entry):
+    """Where the signed time stands: a header's name, a list of its spellings, or another place."""
+
+    header: Annotated[list[SourceText] | None, doc("The header that holds the time.")] = None
+    query: Annotated[SourceText | None, doc("The query parameter that does.")] = None
+    field: Annotated[SourceText | None, doc("The field of the body that does.")] = None
 
 
 class ProofEntry(Entry):
@@ -25,25 +36,51 @@ class ProofEntry(Entry):
         list[SourceText] | None,
         doc("The header that holds the signature or token."),
     ] = None
-    query: Annotated[SourceText | None, doc("The query field that does.")] = None
-    algorithm: Annotated[Literal["sha256", "sha512"] | None, doc("The hash.")] = None
+    query: Annotated[SourceText | None, doc("The query parameter that does.")] = None
+    field: Annotated[
+        SourceText | None, doc("The body's field that does: a dotted path in JSON, or a form's.")
+    ] = None
+    each: Annotated[
+        SourceText | None, doc("The list of which every item has a proof of its own.")
+    ] = None
+    algorithm: Annotated[Literal["sha1", "sha256", "sha384", "sha512"] | None, doc("The hash.")] = (
+        None
+    )
     encoding: Annotated[
-        Literal["hex", "base64", "base64url"] | None, doc("How the signature is written.")
+        Literal["hex", "hex_upper", "base64", "base64url"] | None,
+        doc("How the signature is written."),
     ] = None
     prefix: Annotated[SourceText | None, doc("What stands before it.")] = None
     separator: Annotated[
-        Literal[" ", ",", ";"] | None,
-        doc("What stands between several."),
+        Literal[" ", ",", ";", "&", "|"] | None,
+        doc("What stands between several; blanks around them do not count."),
     ] = None
-    message: Annotated[SourceText | None, doc("What is signed.")] = None
-    timestamp: Annotated[list[SourceText] | None, doc("The header that holds the time.")] = None
+    message: Annotated[
+        SourceText | None,
+        doc(
+            "What is signed, with placeholders; what is in [...] may be absent.",
+            "{timestamp}.{body}",
+        ),
+    ] = None
+    partial: Annotated[bool | None, doc("Whether less than the body is signed.")] = None
+    equals: Annotated[
+        SourceText | None, doc("The body's field that must be the secret, which is no key.")
+    ] = None
+    timestamp: Annotated[TimestampEntry | None, doc("Where the signed time stands.")] = None
     timestamp_part: Annotated[
-        SourceText | None, doc("The part of the signature's header that does.")
+        SourceText | None, doc("The part of the signature's list that is the time.")
+    ] = None
+    time: Annotated[
+        Literal["seconds", "milliseconds", "iso8601", "http_date"] | None,
+        doc("How that time is written. Default seconds (Unix)."),
     ] = None
     tolerance: Annotated[SourceText | None, doc("How old that time may be.")] = None
-    key: Annotated[Literal["text", "base64", "hex"] | None, doc("What a secret's text means.")] = (
-        None
-    )
+    key: Annotated[
+        Literal["text", "base64", "hex"] | None, doc("How a secret or a public key is written.")
+    ] = None
+    padding: Annotated[
+        Literal["pkcs1", "pss"] | None, doc("The padding of an rsa signature. Default pkcs1.")
+    ] = None
     user: Annotated[SourceText | None, doc("The user of a password.")] = None
     audience: Annotated[SourceText | None, doc("Whom a token must be for.")] = None
     issuer: Annotated[SourceText | None, doc("Who must have issued it.")] = None
@@ -70,7 +107,7 @@ class SchemeEntry(ProofEntry):
     """One way in which a provider's sender proves itself."""
 
     scheme: Annotated[
-        Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"] | None,
+        Literal["hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "none"] | None,
         doc("The kind of proof."),
     ] = None
     ask: Annotated[list[SourceText] | None, doc("What each endpoint says in its own 'verify'.")] = (

@@ -15,7 +15,8 @@ from router.config.settings import ID, shape
 from router.model.settings import OWN
 from router.providers import Definition, Provider
 from router.providers.definition import VerifyRule
-from router.providers.validation import problems, rule_problems
+from router.providers.proof_validation import doubts, rule_problems
+from router.providers.validation import problems, ways
 from router.yaml_source import Entry, Node, SourceText, Table, keys_of
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Sequence as SequenceNode
@@ -59,6 +60,8 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
         context.error("bad-provider", text, verify.at(key))
     if faults:
         return None
+    for key, text in doubts(rule):
+        context.warning("weak-proof", text, verify.at(key))
     names = (f"{base.name}@{name}",)
     return Provider(msgspec.structs.replace(base.definition, names=names, verify=rule))
 
@@ -107,7 +110,12 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
     faults = problems(definition)
     for fault in faults:
         context.error("bad-provider", fault.message, _node(entry.node, fault.place))
-    return None if faults else definition
+    if faults:
+        return None
+    for way, rule in ways(definition):
+        for key, text in doubts(rule):
+            context.warning("weak-proof", text, _node(entry.node, (*way, key)))
+    return definition
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:

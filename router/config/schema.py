@@ -157,6 +157,13 @@ class EndpointEntry(Entry):
     paths: Annotated[
         list[SettingEntry] | None, doc("Other paths it is served at.", ["/webhooks/shop"])
     ] = None
+    public_url: Annotated[
+        SettingEntry | None,
+        doc(
+            "What the sender was told, if not {base_url} and the path: signed by some.",
+            "https://hooks.example.com/shop",
+        ),
+    ] = None
     provider: Annotated[
         SourceText | None, doc("Who sends: a built-in provider, or one of `providers`.")
     ] = None

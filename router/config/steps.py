@@ -155,7 +155,7 @@ class StepCompiler:
 
     def _headers(self, entry: SendEntry, provider: Provider | None) -> dict[str, str | None]:
         ways = provider.definition.ways if provider is not None and not entry.tamper else ()
-        each = (names for way in ways for names in (way.place, way.timestamp))
+        each = (names for way in ways for names in (way.place, way.stamp.header))
         proving = {name.lower() for names in each for name in spelled(names)}
         found = {}
         for name, node in entry.headers or ():

@@ -21,10 +21,6 @@ _PROOF = {
         "bearer tokens signed by a known key set: provider 'jwt'",
     ),
 }
-_SHA1 = Refusal(
-    _CODE, "SHA-1 is not available: it proves too little", "use sha256, which most senders offer"
-)
-
 REFUSED: dict[tuple[str, ...], Refusal] = {
     # keys, by the entry of schema.py that would have them
     ("RuleEntry", "window"): _later("'window'"),
@@ -35,7 +31,6 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     ("FileEntry", "correlate"): _later("'correlate'"),
     ("FileEntry", "redact"): _later("'redact'"),
     **{(entry, key): refusal for entry in _PROOFS for key, refusal in _PROOF.items()},
-    **{(entry, "algorithm", "sha1"): _SHA1 for entry in _PROOFS},
 }
 
 RESERVED_WORDS: dict[str, Refusal] = {

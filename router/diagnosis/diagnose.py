@@ -91,7 +91,7 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
 
 def _is_hidden(request: InboundRequest, provider: Provider) -> bool:
     """Has what proves the request been removed before it was kept?"""
-    ways = [rule for rule in provider.definition.ways if not rule.signs_body]
+    ways = [rule for rule in provider.definition.ways if rule.shows_secret]
     places = {wire(name) for rule in ways for name in spelled(rule.place)}
     removed = REMOVED.encode("ascii")
     in_query = any(rule.query is not None for rule in ways) and removed in request.query_string
@@ -177,7 +177,7 @@ def _by_body(probe: Probe, request: InboundRequest, case: DiagnosisInput) -> lis
 
 def _by_shown_secret(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
-    if not any(not rule.signs_body for rule in case.provider.definition.ways):
+    if not any(rule.shows_secret for rule in case.provider.definition.ways):
         return []
     return next(
         (

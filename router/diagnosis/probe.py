@@ -11,11 +11,13 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from router.model.delivery import InboundRequest, LiveSecret, Verified
-from router.providers.definition import Definition, VerifyRule
+from router.providers.definition import Definition, ProofPlace, VerifyRule
+from router.providers.evidence import Evidence, Reader, UnreadableError, of_header, of_place
+from router.providers.messages import STAMP, MessageTemplate, words_of
 from router.providers.provider import Provider
 from router.providers.scheme import Found, spellings
 from router.providers.signatures import DECODERS, check_for, signature_size
-from router.providers.signed import filled, message_template, timestamp_part
+from router.providers.times import READERS
 
 TEXT_MAX = 8192
 READINGS_MAX = 64
@@ -38,21 +40,26 @@ class Probe:
         known = spellings(definition)
         self._rule = rule
         self._found: Found = known.first(request.headers)
-        self._header = known.part(rule.header) or b""
-        self._template = message_template(definition, rule, known)
+        self._request = request
+        self._stamp = of_header(STAMP) if rule.timestamp_part else of_place(rule.stamp, known)
+        self._template = MessageTemplate(definition, rule, known)
         self._check = check_for(rule)
-        self._stamp = timestamp_part(rule, known)
-        self.text = self._found.get(self._header, b"")
+        proof = of_place(ProofPlace(rule.header, rule.query, rule.field), known)
+        self.text = (proof and self._value(proof)) or b""
         self.readings = self.read(self.text)
+        wanted = (w.removeprefix("header:").lower().encode() for w in words_of(rule.message))
+        parts = {known.part(name.decode()) for name in wanted} - {None}
+        stamp, number = known.part(rule.stamp.header), definition.id and definition.id.header
+        words = words_of(rule.message)
+        parts |= {stamp} if "timestamp" in words else set()
+        parts |= {known.part(number)} if "id" in words and number else set()
+        self.missing = sorted(p.decode("latin-1") for p in parts if p and p not in self._found)
 
-    @property
-    def missing(self) -> list[str]:
-        """Headers that are part of the signed text and did not come."""
-        due = [p.value for p in self._template if p.kind in ("header", "due")]
-        # A timestamp that is an entry of the signature's own list has no header.
-        return [
-            name.decode("latin-1") for name in due if name not in self._found and b"{" not in name
-        ]
+    def _value(self, read: Reader) -> bytes | None:
+        try:
+            return read(Evidence(self._found, self._request))
+        except UnreadableError:
+            return None
 
     def read(self, text: bytes) -> tuple[SignatureReading, ...]:
         """The signatures that a text may hold, those written as they should be first."""
@@ -74,23 +81,31 @@ class Probe:
     ) -> SignatureReading | None:
         """The reading of the signature that this secret and body make true."""
         chosen = self.readings if readings is None else readings
-        message = filled(self._template, self._found, body) if chosen else None
+        message = self._message(secret, body) if chosen else None
         if message is None or not self._check(secret, tuple(one.raw for one in chosen), message):
             return None
         return next(one for one in chosen if self._check(secret, (one.raw,), message))
 
+    def _message(self, secret: bytes, body: bytes) -> list[bytes] | None:
+        request = msgspec.structs.replace(self._request, body=body)
+        try:
+            return self._template.filled(Evidence(self._found, request), secret)
+        except UnreadableError:
+            return None
+
     @property
     def timestamp_s(self) -> int | None:
         """The signed time in Unix seconds, None if there is none to read."""
-        stamp = self._found.get(self._stamp or b"", b"")
-        return int(stamp) if stamp.isdigit() and len(stamp) <= 12 else None
+        stamp = self._stamp and self._value(self._stamp)
+        signed_ms = READERS[self._rule.time](stamp) if stamp else None
+        return None if signed_ms is None else signed_ms // 1000
 
     def _take_stamp(self, text: bytes) -> None:
         """Put the timestamp that is part of a list where the template looks for it."""
-        if (lead := self._rule.timestamp_part.encode("ascii")) and self._stamp is not None:
+        if lead := self._rule.timestamp_part.encode("ascii"):
             for entry in text.split(self._rule.separator.encode("ascii")):
                 if entry.strip(_AROUND).startswith(lead):
-                    self._found[self._stamp] = entry.strip(_AROUND)[len(lead) :]
+                    self._found[STAMP] = entry.strip(_AROUND)[len(lead) :]
 
 
 def known_senders(

@@ -15,7 +15,7 @@ import msgspec
 from router.diagnosis.probe import ANY_AGE_S
 from router.errors import ConfigError
 from router.model.delivery import InboundRequest, LiveSecret, Verified
-from router.providers import bearer, credentials, hints, keys
+from router.providers import bearer, hints, keys, queries
 from router.providers.provider import Provider
 from router.providers.signatures import DECODERS, hmac_digest
 from router.providers.validation import parse_definition
@@ -99,7 +99,7 @@ def _shown(request: InboundRequest, headers: Headers, secret: bytes) -> Iterator
                 {} if usual else {"header": titled(name)} | ({"prefix": prefix} if prefix else {})
             )
             yield {"scheme": "token"} | place
-    for parameter, shown in credentials.parameters(request.query_string):
+    for parameter, shown in queries.parameters(request.query_string):
         if shown == secret:
             yield {"scheme": "token", "query": parameter.decode("latin-1")}
     for name, value in headers:

@@ -17,7 +17,9 @@ class InboundRequest(msgspec.Struct, frozen=True, gc=False):
     One HTTP request, whole, as bytes.
 
     `raw_path` excludes the query; `headers` are (lower-case name, value) in wire order;
-    `peer` is the sender's address; `received_at` is Unix milliseconds.
+    `peer` is the sender's address; `received_at` is Unix milliseconds. `public_url` is where its
+    endpoint's sender was told to send, as far as this is known: without a path only where that
+    is the path of the request.
     """
 
     method: str
@@ -27,6 +29,7 @@ class InboundRequest(msgspec.Struct, frozen=True, gc=False):
     body: bytes
     peer: str
     received_at: int
+    public_url: str = ""
 
 
 class LiveSecret(msgspec.Struct, frozen=True, gc=False):

@@ -176,7 +176,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     `secrets` name what verifies; `unsigned` is true only by `verify: none`. `body_max` in bytes.
     `allow_from` are CIDRs, or PUBLISHED, empty for everybody. `tolerance_s` None: the provider's
     own. `api_version` is what deliveries should have (YYYY-MM), None for any. `expect_every` is
-    the longest time between two deliveries in milliseconds, None for any.
+    the longest time between two deliveries in milliseconds, None for any. `public_url` is what its
+    sender was told: the whole address, or its beginning up to the path; "": nobody knows.
     """
 
     name: str
@@ -194,6 +195,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     api: Api = Api()
     api_version: str | None = None
     expect_every: int | None = None
+    public_url: str = ""
 
     @property
     def shown_provider(self) -> str:

@@ -101,19 +101,19 @@ class JwtScheme(Scheme):
             return token
         leeway_s = self._leeway_s if tolerance_s is None else tolerance_s
         moment = Moment(request.body, now_ms / 1000, leeway_s)
-        if self._rule.jwks_url is None:
+        if self.rule.jwks_url is None:
             return self._judged(token, moment, secrets)
-        return Waiting(PublishedKey(self._rule.jwks_url), partial(self._published, token, moment))
+        return Waiting(PublishedKey(self.rule.jwks_url), partial(self._published, token, moment))
 
     def _read(self, text: bytes | None) -> Token | Refused:
         """The token, if it is one that could be believed."""
         token = _token(text) if text is not None and len(text) <= TOKEN_BYTES_MAX else None
         if token is None or (token.claims.exp is None and not self._hash):
             return self.refused("malformed_signature", "malformed: not a bearer token (JWT)")
-        if token.head.alg not in self._rule.algorithms or token.head.crit is not None:
+        if token.head.alg not in self.rule.algorithms or token.head.crit is not None:
             return self.refused(
                 "malformed_signature",
-                f"the token's algorithm is none of {' '.join(self._rule.algorithms)}",
+                f"the token's algorithm is none of {' '.join(self.rule.algorithms)}",
             )
         return token
 
@@ -126,7 +126,7 @@ class JwtScheme(Scheme):
         if (refused := self._claimed(token, moment)) is not None:
             return refused
         what = "the key set" if known is None else "a key of this id"
-        return Refused(UNKNOWN_KEY, 503, f"{what} at {self._rule.jwks_url} is not known yet")
+        return Refused(UNKNOWN_KEY, 503, f"{what} at {self.rule.jwks_url} is not known yet")
 
     def _judged(
         self, token: Token, moment: Moment, secrets: Sequence[LiveSecret]
@@ -138,7 +138,7 @@ class JwtScheme(Scheme):
 
     def _claimed(self, token: Token, moment: Moment) -> Refused | None:
         """Why a token that is genuine does not hold here and now, if so."""
-        issuer, audience, claims = self._rule.issuer, self._rule.audience, token.claims
+        issuer, audience, claims = self.rule.issuer, self.rule.audience, token.claims
         meant = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
         _, now_s, leeway_s = moment
         late = claims.exp is not None and claims.exp + leeway_s <= now_s
@@ -157,10 +157,10 @@ class JwtScheme(Scheme):
 
     def _further(self, token: Token, body: bytes) -> Refused | None:
         """The same of the claims that a definition names, and of the body's hash."""
-        if not self._rule.claims and not self._hash:
+        if not self.rule.claims and not self._hash:
             return None
         given = msgspec.json.decode(token.body)
-        for name, value in self._rule.claims.items():
+        for name, value in self.rule.claims.items():
             # True equals 1, and is not the same.
             if (type(given.get(name)), given.get(name)) != (type(value), value):
                 return self.refused("wrong_claims", f"the token's `{name}` is another")

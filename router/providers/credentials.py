@@ -7,18 +7,17 @@ Such a proof does not cover the body, and what shows it is hidden before anythin
 import binascii
 import hashlib
 import hmac
-import re
 from collections.abc import Sequence
-from urllib.parse import unquote_to_bytes
 
-from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers import hints, keys
 from router.providers.definition import Definition, VerifyRule
+from router.providers.evidence import Evidence, judged_each, of_field
 from router.providers.headers import Spellings
+from router.providers.queries import parameters
 from router.providers.scheme import Found, Scheme
 
 TOKEN_BYTES_MAX = 4096
-PARAMETERS_MAX = 100
 
 
 class CredentialScheme(Scheme):
@@ -27,9 +26,11 @@ class CredentialScheme(Scheme):
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         super().__init__(definition, rule, known)
         self._query = None if rule.query is None else rule.query.encode("ascii")
+        self._field = None if rule.field is None else of_field(rule.field)
         self._basic = rule.scheme == "basic"
         self._user = None if rule.user is None else rule.user.encode("utf-8") + b":"
         where = f"the query parameter {rule.query}" if rule.query else "its header"
+        where = f"the body's field {rule.field}" if rule.field else where
         self._missing = "no user and password came" if self._basic else f"no token came in {where}"
         self._malformed = (
             "malformed: not `Basic` and the base64 of user:password"
@@ -46,7 +47,16 @@ class CredentialScheme(Scheme):
         _tolerance_s: int | None,
     ) -> Verified | Refused:
         """Verified by the first secret that equals what is shown, or why not."""
-        shown = self._shown(found, request)
+        if (read := self._field) is None:
+            return self._judged(self._shown(found, request), secrets)
+        missing = self.missing(found, request, self._missing)
+
+        def judged(one: Evidence) -> Verified | Refused:
+            return self._judged(read(one) or missing, secrets)
+
+        return judged_each(self, Evidence(found, request), judged)
+
+    def _judged(self, shown: bytes | Refused, secrets: Sequence[LiveSecret]) -> Verified | Refused:
         if isinstance(shown, Refused):
             return shown
         token = led(shown, self._lead)
@@ -106,32 +116,3 @@ def _same(digest: bytes, secret: bytes, before: bytes | None) -> bool:
     usable = not keys.is_empty(secret) and not keys.is_public(secret)
     expected = hashlib.sha256((before or b"") + secret).digest()
     return hmac.compare_digest(digest, expected) and usable
-
-
-# -- query parameters -----------------------------------------------------------------------------
-
-_UNESCAPED = re.compile(rb"[A-Za-z0-9_.~-]*")
-
-
-def parameters(query: bytes) -> list[tuple[bytes, bytes]]:
-    """Names and values of a query string, decoded; none of one with too many."""
-    if query.count(b"&") >= PARAMETERS_MAX:
-        return []
-    pairs = (piece.partition(b"=") for piece in query.split(b"&") if piece)
-    return [(_decoded(name), _decoded(value)) for name, _, value in pairs]
-
-
-def without(query: bytes, name: bytes) -> bytes:
-    """The query string with every value of this parameter removed."""
-    pieces = query.split(b"&")
-    removed = REMOVED.encode("ascii")
-    return b"&".join(
-        piece.partition(b"=")[0] + b"=" + removed
-        if _decoded(piece.partition(b"=")[0]) == name
-        else piece
-        for piece in pieces
-    )
-
-
-def _decoded(text: bytes) -> bytes:
-    return text if _UNESCAPED.fullmatch(text) else unquote_to_bytes(text.replace(b"+", b" "))

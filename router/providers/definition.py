@@ -53,44 +53,69 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return next((one for one, name in self.named.items() if name == value), value)
 
 
-class BodyHash(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where the hex SHA-256 of the body stands too: in this claim of the token."""
+class ProofPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A place in a request: a header in any of these spellings, a query parameter, or a field."""
 
+    header: Names = ()
+    query: str | None = None
+    field: str | None = None
+
+
+class BodyHash(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where the hex SHA-256 of the body stands too: a header, a parameter, a claim of the token."""
+
+    header: Names = ()
+    query: str | None = None
     claim: str = ""
+
+    @property
+    def place(self) -> ProofPlace:
+        """Where it stands in the request, unless it is a claim."""
+        return ProofPlace(self.header, self.query)
 
 
 class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
     One way in which the sender proves itself.
 
-    A signature (`hmac`, `ecdsa`, `ed25519`) stands in `header` after `prefix`, in `encoding`.
-    With a `separator` the header is a list, and every entry that begins with `prefix` is a
-    signature. `message` is what is signed, a template over {body}, {timestamp}, {id} and
-    {header:NAME}; the timestamp is a header's, or the entry of the list that begins with
-    `timestamp_part`. `tolerance` is the age that it may have (`300s`); None: any age. `key` is
-    how an hmac secret is written.
+    A signature (`hmac`, `ecdsa`, `ed25519`, `rsa`) stands in `header`, in the query parameter
+    `query` or in the body's `field` (a dotted path in JSON, or a field of a form), after `prefix`,
+    in `encoding`. With a `separator` it is a list, and every entry that begins with `prefix` is a
+    signature. `message` is what is signed, a template: see `router.providers.messages`. The
+    timestamp is a header's (names), in another place, or the entry of the list that begins with
+    `timestamp_part`; `time` is how it is written. `tolerance` is the age that it may have
+    (`300s`); None: any age. `key` is how an hmac secret or a public key is written; `padding` is
+    that of rsa. The hex SHA-256 of the body stands at `body_hash`; the body's field `equals` is the
+    secret, where that is no key. `partial`: the message does not cover the body. `each`: every
+    item of the list at this path has a proof of its own, and paths begin at the item.
 
-    A `token` stands in `header` after `prefix`, or in the query parameter `query`, and is the
-    secret; `basic` is the user and password of `Authorization`: with `user` the secret is the
-    password, else it is `user:password`. A `jwt` is a bearer token signed by a key of the key set
-    that is the secret or published at `jwks_url`, for this `audience`, by this `issuer`, with these
-    `claims`, with one of `algorithms`; HS256: by the secret itself. With the `body_hash` in a claim
-    it covers the body, and need not expire. `ask` names what each endpoint says in its own
-    `verify`: keys of this rule, or `claims.NAME`.
+    A `token` stands in `header`, `query` or `field` and is the secret; `basic` is the user and
+    password of `Authorization`: with `user` the secret is the password, else it is
+    `user:password`. A `jwt` is a bearer token signed by a key of the key set that is the secret or
+    published at `jwks_url`, for this `audience`, by this `issuer`, with these `claims`, with one of
+    `algorithms`; HS256: by the secret itself. With the `body_hash` in a claim it covers the body,
+    and need not expire. `ask` names what each endpoint says in its own `verify`: keys of this
+    rule, or `claims.NAME`.
     """
 
-    scheme: Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"]
+    scheme: Literal["hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "none"]
     header: Names = ()
     query: str | None = None
-    algorithm: Literal["sha256", "sha512"] = "sha256"
-    encoding: Literal["hex", "base64", "base64url"] = "hex"
+    field: str | None = None
+    algorithm: Literal["sha1", "sha256", "sha384", "sha512"] = "sha256"
+    encoding: Literal["hex", "hex_upper", "base64", "base64url"] = "hex"
     prefix: str = ""
-    separator: Literal["", " ", ",", ";"] = ""
+    separator: Literal["", " ", ",", ";", "&", "|"] = ""
     message: str = "{body}"
-    timestamp: Names = ()
+    timestamp: Names | ProofPlace = ()
     timestamp_part: str = ""
+    time: Literal["seconds", "milliseconds", "iso8601", "http_date"] = "seconds"
     tolerance: str | None = None
     key: Literal["text", "base64", "hex"] = "text"
+    padding: Literal["pkcs1", "pss"] = "pkcs1"
+    equals: str | None = None
+    partial: bool = False
+    each: str | None = None
     user: str | None = None
     audience: str | None = None
     issuer: str | None = None
@@ -113,23 +138,38 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     @property
     def signs_body(self) -> bool:
         """Does the proof cover the body? A token, a password and a jwt do not."""
-        return self.scheme in SIGNATURES
+        return self.scheme in SIGNATURES and not self.partial
+
+    @property
+    def shows_secret(self) -> bool:
+        """Must what proves a request be hidden from who keeps it?"""
+        return self.scheme in CREDENTIALS
 
     @property
     def place(self) -> Names:
-        """The header that holds the proof, in its spellings; none for a query parameter."""
-        if self.header or self.query is not None or self.scheme not in CREDENTIALS:
+        """The header that holds the proof, in its spellings; none where it stands elsewhere."""
+        if self.header or self.scheme not in CREDENTIALS or self._elsewhere:
             return self.header
         return "Authorization"
 
     @property
+    def stamp(self) -> ProofPlace:
+        """Where the timestamp stands, unless it is an entry of the signature's list."""
+        given = self.timestamp
+        return given if isinstance(given, ProofPlace) else ProofPlace(header=given)
+
+    @property
     def lead(self) -> str:
         """What stands before the proof: `prefix`, or the scheme's word in `Authorization`."""
-        own = self.header or self.query is not None or self.prefix
+        own = self.header or self._elsewhere or self.prefix
         return self.prefix if own else _AUTHORIZATION.get(self.scheme, "")
 
+    @property
+    def _elsewhere(self) -> bool:
+        return self.query is not None or self.field is not None
 
-SIGNATURES = ("hmac", "ecdsa", "ed25519")
+
+SIGNATURES = ("hmac", "ecdsa", "ed25519", "rsa")
 CREDENTIALS = ("token", "basic", "jwt")
 SHARED = ("hmac", "token", "basic")
 """Schemes whose secret both sides hold; the others verify with what everybody may know."""
@@ -251,4 +291,11 @@ def _above_zero(number: int, text: str) -> int:
     return number
 
 
-PLACEHOLDER = re.compile(r"\{(body|timestamp|id|header:[A-Za-z0-9-]{1,100})\}")
+PLACEHOLDER = re.compile(
+    r"\{(body|timestamp|id|method|url|path|query|form_sorted|body_sha256|body_crc32|secret"
+    r"|header:[A-Za-z0-9-]{1,100}|query:[A-Za-z0-9_.~-]{1,100}|json:[^\s{}\[\]]{1,200})\}"
+)
+"""What a message may name."""
+
+SEGMENT = re.compile(r"\[([^\[\]]*)\]")
+"""A piece of a message that is left out where something in it has nothing."""

@@ -57,6 +57,19 @@ def field_of(body: bytes, name: bytes) -> bytes:
     return unescaped(values[0])
 
 
+def pairs_of(body: bytes) -> list[tuple[bytes, bytes]]:
+    """
+    The names and values of a form, decoded, in their order.
+
+    Raises:
+        FormError: an escape is broken.
+        FormTooLargeError: too many fields.
+    """
+    return [
+        (unescaped(name), unescaped(value)) for name, sign, value in _pairs(body) if name or sign
+    ]
+
+
 def _pairs(body: bytes) -> list[tuple[bytes, bytes, bytes]]:
     if body.count(b"&") >= FIELDS_MAX:
         raise FormTooLargeError(f"over {FIELDS_MAX} form fields")

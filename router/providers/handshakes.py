@@ -13,9 +13,10 @@ from router.expressions import encode_json
 from router.model.delivery import JSON, InboundRequest, LiveSecret, Refused, Verified
 from router.providers import forms
 from router.providers.allowed_hosts import is_allowed
-from router.providers.credentials import equal_one, parameters
+from router.providers.credentials import equal_one
 from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import wire
+from router.providers.queries import parameters
 from router.providers.read import OddBodyError, decoded
 from router.providers.respond import (
     ANYTHING,

@@ -7,14 +7,14 @@ arrives: bodies up to 64 KiB, the first few secrets, a fixed list of alterations
 
 import hmac
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 
-from router.model.delivery import LiveSecret
+from router.model.delivery import InboundRequest, LiveSecret
 from router.providers.headers import Headers
 from router.providers.heads import looks_like
-from router.providers.signatures import Candidates, Check, Message
 
 BODY_MAX = 64 * 1024
 SECRETS_MAX = 2
@@ -56,28 +56,28 @@ def for_token(token: bytes, lead: bytes, secrets: Sequence[LiveSecret]) -> str:
 _LEADS = (b"Bearer ", b"bearer ", b"Token ", b"token ")
 
 
-def for_bad(
-    check: Check,
-    secrets: Sequence[LiveSecret],
-    proof: tuple[Candidates, Message, int],
+Fits = Callable[[InboundRequest, bytes], bool]
+"""Would the signature fit this request with this secret?"""
+
+
+def for_misfit(
+    fits: Fits, request: InboundRequest, secrets: Sequence[LiveSecret], *, by_url: bool = False
 ) -> str:
     """
-    The signature fits no secret: would it fit a known alteration of body or secret?
+    The signature fits no secret: would it fit a known alteration of body, address or secret?
 
-    `proof` holds the signatures, the message's parts, and which of them is the body.
+    `by_url`: the address is signed.
     """
-    signatures, message, body_at = proof
-    if len(message[body_at]) <= BODY_MAX:
+    if len(request.body) <= BODY_MAX:
         tried = secrets[:SECRETS_MAX]
-        for name, body in alterations(message[body_at]):
-            altered = (*message[:body_at], body, *message[body_at + 1 :])
-            if any(check(s.value, signatures, altered) for s in tried):
-                return f"body altered: the signature fits the body {name}"
+        for said, other in _alternatives(request, by_url=by_url):
+            if any(fits(other, secret.value) for secret in tried):
+                return said
         for secret in tried:
             trimmed = secret.value.strip()
-            if trimmed != secret.value and check(trimmed, signatures, message):
+            if trimmed != secret.value and fits(request, trimmed):
                 return f"wrong secret: `{secret.name}` fits without the white space around it"
-    if not message[body_at]:
+    if not request.body and not by_url:
         return (
             "empty body: something on the way dropped it, as a redirect does, or nothing was sent"
         )
@@ -85,6 +85,36 @@ def for_bad(
         "wrong secret, or a body altered in a way that is not known: "
         "the signature fits no live secret of this endpoint"
     )
+
+
+def _alternatives(request: InboundRequest, *, by_url: bool) -> Iterator[tuple[str, InboundRequest]]:
+    for name, body in alterations(request.body):
+        said = f"body altered: the signature fits the body {name}"
+        yield said, msgspec.structs.replace(request, body=body)
+    for url in addresses(request) if by_url else ():
+        said = f"wrong address: the signature fits {url} instead: set `public_url` to it"
+        yield said, msgspec.structs.replace(request, public_url=url)
+
+
+def addresses(request: InboundRequest) -> Iterator[str]:
+    """What the sender may have been told instead of `public_url`; each differs from it."""
+    told, headers = request.public_url, dict(request.headers)
+    host = urlsplit(told).netloc
+    named = (headers.get(name, b"").decode("latin-1") for name in (b"host", b"x-forwarded-host"))
+    hosts = [name for name in (*named, host) if _HOST.fullmatch(name)]
+    hosts += [name.partition(":")[0] for name in hosts if ":" in name]
+    arrived = request.raw_path.decode("latin-1")
+    paths = (arrived, arrived.rstrip("/"), arrived + "/", urlsplit(told).path)
+    every = (
+        f"{scheme}://{name}{path}"
+        for name in dict.fromkeys(hosts)
+        for path in dict.fromkeys(paths)
+        for scheme in ("https", "http")
+    )
+    return (url for url in every if url != told)
+
+
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?")
 
 
 def alterations(body: bytes) -> Iterator[tuple[str, bytes]]:

@@ -22,7 +22,11 @@ _ARMOUR = re.compile(
 _WHOLE_PEM = re.compile(
     rb"\s*-----BEGIN PUBLIC KEY-----\r?\n(?:[A-Za-z0-9+/=]{1,76}\r?\n)+-----END PUBLIC KEY-----\s*"
 )
+_HEX = re.compile(rb"(?:[0-9A-Fa-f]{2}){32,}")
 _LOST_BREAKS = re.compile(rb"\\r|\\n|\s")
+_POINT_HEAD = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
+"""What stands before the 65 bytes of a point on P-256 in DER (RFC 5480)."""
+_POINT_BYTES = 65
 _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
@@ -83,17 +87,19 @@ class MendedKey(msgspec.Struct, frozen=True):
 
 def mend(text: bytes) -> MendedKey:
     """
-    The DER bytes in a PEM or in bare base64, with or without its line breaks.
+    The DER bytes in a PEM, in bare base64, with or without its line breaks, or in hexadecimal.
 
     Raises:
         UnusableKeyError: it is something else.
     """
     if len(text) > KEY_BYTES_MAX:
         raise UnusableKeyError(f"a public key is shorter than {KEY_BYTES_MAX} bytes")
+    if _HEX.fullmatch(stripped := text.strip()):
+        return MendedKey(binascii.unhexlify(stripped), None)
     if b"-----BEGIN" not in text:
-        broken = _LOST_BREAKS.search(text.strip()) is not None
+        broken = _LOST_BREAKS.search(stripped) is not None
         warning = "the key's base64 holds line breaks or spaces; mended" if broken else None
-        return MendedKey(bare_base64(text.strip()), warning)
+        return MendedKey(bare_base64(stripped), warning)
     if (armour := _ARMOUR.search(text)) is None or armour[1] != armour[3]:
         raise UnusableKeyError("the PEM has no end: its last line is `-----END PUBLIC KEY-----`")
     label = armour[1].decode("ascii")
@@ -125,7 +131,8 @@ def load_public(text: bytes) -> Any:
     Raises:
         UnusableKeyError: it is no P-256 public key.
     """
-    key = any_public(mend(text).der)
+    der = mend(text).der
+    key = any_public(_POINT_HEAD + der if len(der) == _POINT_BYTES else der)
     if algorithm_of(key) != "ES256":
         raise UnusableKeyError("the key is not an elliptic-curve key on P-256")
     return key
@@ -232,19 +239,27 @@ def is_signed(load: Callable[[bytes], Any], text: bytes, signature: bytes, *sign
     return True
 
 
-def verifies(text: bytes, signature: bytes, sha256: bytes) -> bool:
+def verifies(text: bytes, signature: bytes, hashed: bytes, algorithm: str = "sha256") -> bool:
     """Did the key's owner sign this digest? False for a broken key or signature."""
-    return is_signed(load_public, text, signature, sha256, _prehashed())
+    return is_signed(load_public, text, signature, hashed, _prehashed(algorithm))
 
 
-def sign(pem: bytes, sha256: bytes) -> bytes:
+def sign(pem: bytes, hashed: bytes, algorithm: str = "sha256") -> bytes:
     """
     A signature (DER) over the digest.
 
     Raises:
         UnusableKeyError: the PEM is no P-256 private key.
     """
-    return bytes(load_private(pem).sign(sha256, _prehashed()))
+    return bytes(load_private(pem).sign(hashed, _prehashed(algorithm)))
+
+
+def prehashed(algorithm: str) -> Any:
+    """What cryptography calls a digest that is made already."""
+    from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import utils  # noqa: PLC0415
+
+    return utils.Prehashed(getattr(hashes, algorithm.upper())())
 
 
 def public_of(private: bytes) -> bytes:
@@ -260,9 +275,8 @@ def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
     return private_pem(ec.derive_private_key(number, ec.SECP256R1()))
 
 
-@lru_cache(maxsize=1)
-def _prehashed() -> Any:
-    from cryptography.hazmat.primitives.asymmetric import ec, utils  # noqa: PLC0415
-    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
+@lru_cache(maxsize=4)
+def _prehashed(algorithm: str) -> Any:
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
-    return ec.ECDSA(utils.Prehashed(SHA256()))
+    return ec.ECDSA(prehashed(algorithm))

@@ -14,7 +14,6 @@ from router.model.delivery import (
     Verified,
 )
 from router.providers import secret_kinds
-from router.providers.credentials import without
 from router.providers.definition import (
     Definition,
     Sample,
@@ -25,6 +24,8 @@ from router.providers.definition import (
 )
 from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
+from router.providers.hiding import without_token
+from router.providers.queries import without
 from router.providers.read import Reader
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
@@ -55,6 +56,7 @@ class Provider(Sender):
     Sizes in bytes, times in seconds. `signed` is False for a definition that verifies nothing:
     its endpoints must say `verify: none`. `admits` are the methods of deliveries and handshakes;
     `shares_secrets`: some way of proof needs a secret that both sides hold.
+    `signs_url`: the address that it was told is part of what it signs.
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
     `keyless`: its keys are published, an endpoint needs no secret. `missing` is the first key of
@@ -73,12 +75,15 @@ class Provider(Sender):
         self.label = definition.label
         self.signed = definition.verify.scheme != "none"
         self.shares_secrets = any(rule.shared for rule in definition.ways)
-        shown = [rule for rule in definition.ways if not rule.signs_body]
+        shown = [rule for rule in definition.ways if rule.shows_secret]
         self._shown = frozenset(wire(name) for rule in shown for name in spelled(rule.place))
         tokens = [h.token.encode() for h in definition.respond if h.token is not None]
         self._shown_query = (*(r.query.encode() for r in shown if r.query is not None), *tokens)
+        self.signs_url = any("{url}" in rule.message for rule in definition.ways)
         self.challenge = _challenge(definition)
-        self.particular = bool(self._shown or self._shown_query or definition.respond)
+        self._shown_fields = [rule for rule in shown if rule.field is not None]
+        hides = self._shown or self._shown_query or self._shown_fields
+        self.particular = bool(hides or definition.respond)
         self.splits = definition.split is not None
         self.keyless = all(rule.keyless for rule in definition.ways)
         self.missing = next(iter(definition.verify.ask), "")
@@ -136,7 +141,10 @@ class Provider(Sender):
         query = request.query_string
         for name in self._shown_query:
             query = without(query, name)
-        return msgspec.structs.replace(request, headers=headers, query_string=query)
+        clean = msgspec.structs.replace(request, headers=headers, query_string=query)
+        for rule in self._shown_fields:
+            clean = without_token(clean, rule)
+        return clean
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""

@@ -17,7 +17,7 @@ class Scheme:
     """
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
-        self._rule = rule
+        self.rule = rule
         self._status = definition.refuse_with
         self._header = known.part(rule.place) or b""
         self._lead = rule.lead.encode("ascii")
@@ -36,12 +36,13 @@ def spellings(definition: Definition) -> Spellings:
     # The id first: where a signature's own id header is among its spellings, they are one part.
     parts = [definition.id.header if definition.id else (), definition.event.header]
     for rule in definition.ways:
-        parts += [rule.place, rule.timestamp]
+        parts += [rule.place, rule.stamp.header]
+        parts += [rule.body_hash.header] if rule.body_hash else []
         words = PLACEHOLDER.findall(rule.message)
         parts += [word.removeprefix("header:") for word in words if word.startswith("header:")]
     return Spellings(parts)
 
 
-def is_stale(timestamp_s: int, tolerance_s: int, now_ms: int) -> bool:
+def is_stale(timestamp_ms: int, tolerance_s: int, now_ms: int) -> bool:
     """Is a signed time too far from our clock, before or after?"""
-    return abs(now_ms - timestamp_s * 1000) > tolerance_s * 1000
+    return abs(now_ms - timestamp_ms) > tolerance_s * 1000

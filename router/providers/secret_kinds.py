@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from router.providers import bearer, ed25519, keys
+from router.providers import bearer, ed25519, keys, rsa
 from router.providers.definition import Definition, VerifyRule
 
 WEAK_BYTES = 16
@@ -49,6 +49,9 @@ _PAIRS = {
         ed25519.load_private,
         lambda _, rng: ed25519.invent(rng),
         ed25519.public_of,
+    ),
+    "rsa": KeyPair(
+        rsa.load_public, rsa.load_private, lambda _, rng: rsa.invent(rng), rsa.public_of
     ),
     "jwt": KeyPair(
         bearer.load_keys,

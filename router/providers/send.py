@@ -8,30 +8,20 @@ from hashlib import sha256
 from urllib.parse import urlencode
 
 from router.expressions import decode_json, encode_json
-from router.model.delivery import JSON
-from router.providers import bearer, ed25519, keys
-from router.providers.definition import (
-    SIGNATURES,
-    Definition,
-    Names,
-    Sample,
-    VerifyRule,
-    spelled,
-)
-from router.providers.headers import wire
+from router.model.delivery import JSON, InboundRequest
+from router.providers.definition import Definition, Sample, spelled
 from router.providers.read import dug
-from router.providers.scheme import spellings
 from router.providers.secret_kinds import way_of
-from router.providers.signatures import digest, encode, hmac_digest
-from router.providers.signed import filled, message_template, timestamp_part
-
-Signed = tuple[tuple[str, str], ...]
+from router.providers.signing import Headers, SignedRequest, Signing, header
 
 _CONTENT_TYPES = {
     "json": "application/json",
     "form": "application/x-www-form-urlencoded",
     "text": "text/plain; charset=utf-8",
 }
+
+_NOWHERE = "http://127.0.0.1"
+"""What a sender was told who was told nothing: its signature fits no address."""
 
 
 class Sender:
@@ -46,7 +36,6 @@ class Sender:
     ) -> None:
         self.definition = definition
         self._apart = apart
-        self._spellings = spellings(definition)
         self._names = {name for group in definition.events for name in group.names}
         self._kind = definition.reads[0]
 
@@ -61,56 +50,59 @@ class Sender:
             return name, action
         return event, None
 
-    def sign(self, *, event: str, body: bytes, key: bytes, delivery_id: str, now_ms: int) -> Signed:
+    def sign(
+        self, *, event: str, body: bytes, key: bytes, delivery_id: str, now_ms: int
+    ) -> Headers:
         """
-        Every header that the sender would send, content type first, signature last; for key pairs
-        `key` is a private PEM.
+        The headers of `prove`, for senders whose proof is a header.
 
         Raises:
             ValueError: the key cannot sign.
         """
-        rule = way_of(self.definition, key)
-        headers = self.unsigned(event, delivery_id)
-        if rule.scheme in SIGNATURES:
-            headers += _header(rule.timestamp, str(now_ms // 1000))
-            headers += _header(rule.header, self._signature(rule, headers, body, key, now_ms))
-        elif rule.scheme != "none":
-            headers += _header(rule.place, rule.lead + _credential(rule, key, body, now_ms))
-        return headers
+        made = self.prove(event=event, body=body, key=key, delivery_id=delivery_id, now_ms=now_ms)
+        return made.headers
 
-    def unsigned(self, event: str, delivery_id: str) -> Signed:
-        """The headers that say what a delivery is, but not who sent it: for who only reads."""
-        d, (name, _) = self.definition, self.split_name(event)
-        headers = _header("Content-Type", _CONTENT_TYPES[self._kind])
-        headers += _header(d.event.header, name)
-        headers += _header(d.id.header if d.id else (), delivery_id)
-        for source in d.fields.values():
-            headers += _header(source.header, source.sample)
-        return headers
-
-    def query(self, key: bytes) -> str:
-        """The query string that the sender would add to our address; "" for none."""
-        rule = way_of(self.definition, key)
-        return "" if rule.query is None else urlencode({rule.query: key})
-
-    def _signature(
+    def prove(
         self,
-        rule: VerifyRule,
-        headers: Sequence[tuple[str, str]],
+        *,
+        event: str,
         body: bytes,
         key: bytes,
+        delivery_id: str,
         now_ms: int,
-    ) -> str:
-        found = self._spellings.first((wire(n), v.encode("latin-1")) for n, v in headers)
-        stamp = str(now_ms // 1000)
-        if rule.timestamp_part:
-            found[timestamp_part(rule, self._spellings) or b""] = stamp.encode("ascii")
-        message = filled(message_template(self.definition, rule, self._spellings), found, body)
-        if message is None:
-            raise ValueError("the signed text holds a header that this sender does not send")
-        signed = rule.prefix + encode(_signed(rule, key, message), rule.encoding).decode("ascii")
-        parted = rule.timestamp_part + stamp + rule.separator if rule.timestamp_part else ""
-        return parted + signed
+        address: str = "/",
+        public_url: str = "",
+    ) -> SignedRequest:
+        """
+        The request that the sender would send to `address` (a path), told as `public_url`; for
+        key pairs `key` is a private PEM.
+
+        Raises:
+            ValueError: the key cannot sign, or the body lacks what is signed.
+        """
+        rule = way_of(self.definition, key)
+        request = InboundRequest(
+            method=self.definition.methods[0],
+            raw_path=address.encode("latin-1"),
+            query_string=b"",
+            headers=(),
+            body=body,
+            peer="",
+            received_at=now_ms,
+            public_url=public_url or _NOWHERE,
+        )
+        headers = self.unsigned(event, delivery_id)
+        return Signing(self.definition, rule, key).signed(request, headers)
+
+    def unsigned(self, event: str, delivery_id: str) -> Headers:
+        """The headers that say what a delivery is, but not who sent it: for who only reads."""
+        d, (name, _) = self.definition, self.split_name(event)
+        headers = header("Content-Type", _CONTENT_TYPES[self._kind])
+        headers += header(d.event.header, name)
+        headers += header(d.id.header if d.id else (), delivery_id)
+        for source in d.fields.values():
+            headers += header(source.header, source.sample)
+        return headers
 
     def sample(self, event: str) -> JSON | None:
         """A believable payload of one event (`name` or `name.action`), None for an unknown one."""
@@ -193,26 +185,6 @@ def _fresh(payload: JSON) -> JSON:
     return decode_json(encode_json(payload))
 
 
-def _signed(rule: VerifyRule, key: bytes, message: Sequence[bytes]) -> bytes:
-    if rule.scheme == "ecdsa":
-        return keys.sign(key, digest(message))
-    if rule.scheme == "ed25519":
-        return ed25519.sign(key, b"".join(message))
-    if (raw := hmac_digest(rule.algorithm, rule.key, key, message)) is None:
-        keys.shared(key, rule.key)  # says what is wrong with it
-    return raw or b""
-
-
-def _credential(rule: VerifyRule, key: bytes, body: bytes, now_ms: int) -> str:
-    if rule.scheme == "jwt":
-        return bearer.token(rule, key, now_ms, body)
-    keys.shared(key, "text")
-    if rule.scheme == "token":
-        return key.decode("latin-1")
-    pair = key if rule.user is None else rule.user.encode("utf-8") + b":" + key
-    return encode(pair, "base64").decode("ascii")
-
-
 def _plain(kind: str, payload: JSON) -> bytes:
     """A body that is no JSON: a form of an object's fields, or a text."""
     if kind == "text" and isinstance(payload, str):
@@ -229,10 +201,6 @@ def _plain(kind: str, payload: JSON) -> bytes:
 def _is_plain(value: JSON) -> bool:
     each = value if isinstance(value, list) else [value]
     return all(isinstance(item, str) for item in each)
-
-
-def _header(names: Names, value: str) -> Signed:
-    return tuple((name, value) for name in spelled(names)[:1])
 
 
 def _name_by_key(payload: JSON, keys: Sequence[str], name: str) -> None:

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from router.providers import ed25519, keys
+from router.providers import ed25519, keys, rsa
 from router.providers.definition import VerifyRule
 
 Message = Sequence[bytes]
@@ -30,6 +30,15 @@ def decode_hex(text: bytes) -> bytes | None:
     except ValueError:
         return None
     return raw if raw and text.lower() == text else None
+
+
+def decode_hex_upper(text: bytes) -> bytes | None:
+    """Upper-case hexadecimal only."""
+    try:
+        raw = binascii.unhexlify(text)
+    except ValueError:
+        return None
+    return raw if raw and text.upper() == text else None
 
 
 def decode_base64(text: bytes) -> bytes | None:
@@ -58,6 +67,7 @@ _TO_URL = bytes.maketrans(b"+/", b"-_")
 
 DECODERS: dict[str, Callable[[bytes], bytes | None]] = {
     "hex": decode_hex,
+    "hex_upper": decode_hex_upper,
     "base64": decode_base64,
     "base64url": decode_base64url,
 }
@@ -65,8 +75,9 @@ DECODERS: dict[str, Callable[[bytes], bytes | None]] = {
 
 def encode(raw: bytes, encoding: str) -> bytes:
     """The text of a signature as its sender writes it."""
-    if encoding == "hex":
-        return raw.hex().encode()
+    if encoding in ("hex", "hex_upper"):
+        text = raw.hex().encode()
+        return text if encoding == "hex" else text.upper()
     text = binascii.b2a_base64(raw, newline=False)
     return text.translate(_TO_URL).rstrip(b"=") if encoding == "base64url" else text
 
@@ -113,18 +124,32 @@ def hmac_check(algorithm: str, form: str) -> Check:
     return check
 
 
-def digest(message: Message) -> bytes:
-    """SHA-256 over the message's parts."""
-    hashed = hashlib.sha256()
+def digest(message: Message, algorithm: str = "sha256") -> bytes:
+    """The hash over the message's parts."""
+    hashed = hashlib.new(algorithm)
     for part in message:
         hashed.update(part)
     return hashed.digest()
 
 
-def ecdsa_check(secret: bytes, signatures: Candidates, message: Message) -> bool:
-    """A P-256 signature (DER) by the owner of the public key `secret`; a broken key says no."""
-    hashed = digest(message)
-    return True in [keys.verifies(secret, signature, hashed) for signature in signatures]
+def ecdsa_check(algorithm: str) -> Check:
+    """A P-256 signature (DER) by the owner of the public key; a broken key says no."""
+
+    def check(secret: bytes, signatures: Candidates, message: Message) -> bool:
+        hashed = digest(message, algorithm)
+        return True in [keys.verifies(secret, one, hashed, algorithm) for one in signatures]
+
+    return check
+
+
+def rsa_check(algorithm: str, padding: str) -> Check:
+    """An RSA signature by the owner of the public key; a broken key says no."""
+
+    def check(secret: bytes, signatures: Candidates, message: Message) -> bool:
+        hashed = digest(message, algorithm)
+        return True in [rsa.verifies(secret, one, hashed, algorithm, padding) for one in signatures]
+
+    return check
 
 
 def ed25519_check(secret: bytes, signatures: Candidates, message: Message) -> bool:
@@ -137,7 +162,27 @@ def check_for(rule: VerifyRule) -> Check:
     """The check of a scheme that signs."""
     if rule.scheme == "hmac":
         return hmac_check(rule.algorithm, rule.key)
-    return ecdsa_check if rule.scheme == "ecdsa" else ed25519_check
+    if rule.scheme == "rsa":
+        return rsa_check(rule.algorithm, rule.padding)
+    return ecdsa_check(rule.algorithm) if rule.scheme == "ecdsa" else ed25519_check
+
+
+def sign(rule: VerifyRule, key: bytes, message: Message) -> bytes:
+    """
+    A signature as its sender makes it.
+
+    Raises:
+        UnusableKeyError: the key cannot sign.
+    """
+    if rule.scheme == "ecdsa":
+        return keys.sign(key, digest(message, rule.algorithm), rule.algorithm)
+    if rule.scheme == "rsa":
+        return rsa.sign(key, digest(message, rule.algorithm), rule.algorithm, rule.padding)
+    if rule.scheme == "ed25519":
+        return ed25519.sign(key, b"".join(message))
+    if (raw := hmac_digest(rule.algorithm, rule.key, key, message)) is None:
+        keys.shared(key, rule.key)  # says what is wrong with it
+    return raw or b""
 
 
 def signature_size(rule: VerifyRule) -> int | None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from router.providers.definition import VerifyRule
+from router.providers.definition import SIGNATURES, VerifyRule
 
 ONLY: dict[str, tuple[str, ...]] = {
     "jwks_url": ("jwt",),
     "claims": ("jwt",),
-    "body_hash": ("jwt",),
+    "body_hash": (*SIGNATURES, "jwt"),
     "ask": ("jwt",),
 }
 """Which schemes these keys of `verify` belong to."""

@@ -11,14 +11,18 @@ from typing import Any
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers.bearer import JwtScheme
+from router.providers.composed import ComposedScheme
 from router.providers.credentials import CredentialScheme
-from router.providers.definition import Definition
+from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import Ambiguous
+from router.providers.messages import is_plain
 from router.providers.scheme import spellings
 from router.providers.signed import SignedScheme
 from router.providers.waiting import UNKNOWN_KEY, Verdict, Waiting, without_asking
 
-_SCHEMES: dict[str, type[CredentialScheme | JwtScheme | SignedScheme]] = {
+AnyScheme = CredentialScheme | JwtScheme | SignedScheme | ComposedScheme
+
+_SCHEMES: dict[str, type[AnyScheme]] = {
     "token": CredentialScheme,
     "basic": CredentialScheme,
     "jwt": JwtScheme,
@@ -31,10 +35,16 @@ _NEAREST = (
     "bad_signature",
     "malformed_timestamp",
     "missing_header",
+    "unreadable_body",
     "malformed_signature",
     "ambiguous_header",
 )
 """Of several refusals, the one of the way that came nearest; `missing_signature` comes last."""
+
+
+def _scheme(rule: VerifyRule) -> type[AnyScheme]:
+    """How a way is verified: the short way, wherever everything signed is header or body."""
+    return _SCHEMES.get(rule.scheme) or (SignedScheme if is_plain(rule) else ComposedScheme)
 
 
 class Verifier:
@@ -49,10 +59,7 @@ class Verifier:
         self._status = definition.refuse_with
         self._spellings = spellings(definition)
         signed = [rule for rule in definition.ways if rule.scheme != "none"]
-        self._schemes = [
-            _SCHEMES.get(rule.scheme, SignedScheme)(definition, rule, self._spellings).verify
-            for rule in signed
-        ]
+        self._schemes = [_scheme(rule)(definition, rule, self._spellings).verify for rule in signed]
         self._only = self._schemes[0] if len(self._schemes) == 1 else None
         self._keyless = any(rule.keyless for rule in signed)
 

@@ -104,21 +104,23 @@ class Senders:
         body = self._body(provider, sending)
         key = self._key(endpoint, provider, forged=sending.tamper == "signature")
         try:
-            headers = provider.sign(
+            made = provider.prove(
                 event=sending.event,
                 body=body,
                 key=key,
                 delivery_id=self._id(),
                 now_ms=self._clock.now(),
+                address=endpoint.address_of(sending.event),
+                public_url=endpoint.public_url,
             )
         except ValueError as error:
             raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
         return InboundRequest(
             method=provider.definition.methods[0],
             raw_path=endpoint.address_of(sending.event).encode("latin-1"),
-            query_string=provider.query(key).encode("ascii"),
-            headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in headers),
-            body=body + b" " if sending.tamper == "body" else body,
+            query_string=made.query.encode("ascii"),
+            headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in made.headers),
+            body=made.body + b" " if sending.tamper == "body" else made.body,
             peer=_peer(endpoint),
             received_at=self._clock.now(),
         )

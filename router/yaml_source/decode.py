@@ -179,7 +179,7 @@ class Decoder:
         return read
 
     def _entry(self, kind: type[Entry], node: Node) -> Any:
-        if isinstance(node, Scalar) and kind.shorthand:
+        if isinstance(node, (Scalar, Sequence) if kind.several else Scalar) and kind.shorthand:
             field, read = self._keys[kind][kind.shorthand]
             value = read(node)
             return FAULTY if value is FAULTY else kind(node=node, **{field: value})

@@ -51,6 +51,7 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
 
     called: ClassVar[str] = "this mapping"
     shorthand: ClassVar[str | None] = None
+    several: ClassVar[bool] = False
     required: ClassVar[tuple[str, ...]] = ()
 
     def at(self, key: str) -> Node:
@@ -67,16 +68,21 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
 
 
 def named(
-    called: str, *, shorthand: str | None = None, required: tuple[str, ...] = ()
+    called: str,
+    *,
+    shorthand: str | None = None,
+    several: bool = False,
+    required: tuple[str, ...] = (),
 ) -> Callable[[type[E]], type[E]]:
     """
-    Say of an entry class what messages call it, which key a lone scalar means, and which keys must
-    be there.
+    Say of an entry class what messages call it, which key a lone scalar means (with `several` also
+    a lone list), and which keys must be there.
     """
 
     def with_names(kind: type[E]) -> type[E]:
         kind.called = called
         kind.shorthand = shorthand or kind.shorthand
+        kind.several = several or kind.several
         kind.required = required or kind.required
         return kind
 

@@ -105,7 +105,14 @@ def test_a_definition_of_ten_lines() -> None:
             3,
             "unknown field `colour`",
         ),
-        ("verify: {scheme: hmac, header: X, algorithm: sha1}", "not-available", 1, "SHA-1"),
+        ("verify: {scheme: hmac, header: X, algorithm: md5}", "unknown-value", 1, "'sha1'"),
+        (
+            "verify:\n  scheme: hmac\n  header: s\n  message: '{url}'",
+            "bad-provider",
+            4,
+            "holds {body}",
+        ),
+        ("verify:\n  scheme: hmac\n  header: X\n  equals: a", "bad-provider", 4, "does not go"),
         ("verify: {scheme: jwt, issuer: a, jwks_url: http://a.test}", "bad-provider", 1, "https"),
     ],
 )

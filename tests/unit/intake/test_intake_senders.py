@@ -37,12 +37,11 @@ def receiving(provider: Provider, **endpoint: Any) -> Ruleset:
 
 async def sent(world: World, provider: Provider, body: bytes = b"{}", **given: Any) -> Reply:
     """A request with the proof of this sender."""
-    signed = provider.sign(
+    made = provider.prove(
         event="made", body=body, key=KEY, delivery_id="1", now_ms=world.clock.now()
     )
-    headers = tuple((n.lower().encode(), v.encode()) for n, v in signed)
-    query = provider.query(KEY).encode()
-    values = {"headers": headers, "query_string": query, "body": body} | given
+    headers = tuple((n.lower().encode(), v.encode()) for n, v in made.headers)
+    values = {"headers": headers, "query_string": made.query.encode(), "body": made.body} | given
     endpoint = world.intake.find(b"/wh_x")
     assert endpoint is not None
     return await world.intake.accept(endpoint, a_request(received_at=world.clock.now(), **values))

@@ -8,6 +8,7 @@ from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers import Definition, Invented, Provider, builtin, parse_definition
 
 NOW_MS = 1_705_312_200_000
+PUBLIC_URL = "https://hooks.example.com"
 PROVIDERS = ("commerce", "email", "code-host")
 EVERY = tuple(name for name, p in builtin().items() if name == p.name != "none")
 """Every kind of sender that proves itself, by its own name."""
@@ -57,15 +58,21 @@ def a_delivery(
     """A request as the provider's sender makes it, signed with the invented secret."""
     event = event or next((info.name for info in provider.events), "user.created")
     content = provider.compose(provider.sample(event), delivery_id) if body is None else body
-    headers = provider.sign(
+    made = provider.prove(
         event=event,
         body=content,
         key=key or invented(provider).sign,
         delivery_id=delivery_id,
         now_ms=NOW_MS,
+        address="/wh_x",
+        public_url=PUBLIC_URL,
     )
-    made = a_request(headers, content)
-    return changed(made, query_string=provider.query(key or invented(provider).sign).encode())
+    return changed(
+        a_request(made.headers, made.body),
+        method=provider.definition.methods[0],
+        query_string=made.query.encode(),
+        public_url=PUBLIC_URL,
+    )
 
 
 def changed(request: InboundRequest, **fields: Any) -> InboundRequest:

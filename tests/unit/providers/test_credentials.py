@@ -7,7 +7,8 @@ import pytest
 
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import Provider
-from router.providers.credentials import PARAMETERS_MAX, led, parameters, without
+from router.providers.credentials import led
+from router.providers.queries import PARAMETERS_MAX, parameters, without
 from tests.unit.providers.makers import a_definition, a_provider, a_request, changed, verdict
 
 TOKEN = b"7d1c9a40f6e2b58371d0"

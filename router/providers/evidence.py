@@ -1,0 +1,222 @@
+"""
+What a proof reads of one request beside its headers: query, address, and fields of its body.
+
+The body is not proved yet, so at most 64 KiB of it are read, once, and nothing is believed.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property
+
+import msgspec
+
+from router.model.delivery import JSON, InboundRequest, Refused, Verified
+from router.providers import forms
+from router.providers.definition import ProofPlace
+from router.providers.headers import Spellings
+from router.providers.queries import parameters
+from router.providers.scheme import Found, Scheme
+from router.structure import too_complex
+
+READ_MAX = 64 * 1024
+
+
+class UnreadableError(Exception):
+    """What is needed for the proof cannot be read: `reason` as a word, the message in words."""
+
+    def __init__(self, message: str, reason: str = "unreadable_body") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Evidence:
+    """
+    One request, as a way of proof reads it. `found` are its headers by part; `proved`: the body
+    is genuine, and of any size.
+    """
+
+    def __init__(self, found: Found, request: InboundRequest) -> None:
+        self.found = found
+        self.request = request
+        self.proved = False
+
+    @cached_property
+    def is_form(self) -> bool:
+        """Does the request say that its body is a form?"""
+        kind = next((v for n, v in self.request.headers if n == b"content-type"), b"")
+        return forms.is_form(kind)
+
+    @cached_property
+    def payload(self) -> JSON:
+        """
+        The body's JSON; decimals are texts, as they stand.
+
+        Raises:
+            UnreadableError: it is none, or too large.
+        """
+        body = self._small_body()
+        if (reason := too_complex(body)) is not None:
+            raise UnreadableError(f"the body is {reason}")
+        try:
+            return _decode(body)
+        except (ValueError, RecursionError):
+            raise UnreadableError("the body, which holds what is signed, is not JSON") from None
+
+    @cached_property
+    def form(self) -> list[tuple[bytes, bytes]]:
+        """
+        The names and values of the form in the body.
+
+        Raises:
+            UnreadableError: it is none, or too large.
+        """
+        try:
+            return forms.pairs_of(self._small_body())
+        except ValueError as fault:
+            raise UnreadableError(str(fault)) from None
+
+    @cached_property
+    def parameters(self) -> list[tuple[bytes, bytes]]:
+        """The names and values of the query."""
+        return parameters(self.request.query_string)
+
+    @cached_property
+    def path(self) -> bytes:
+        """The path that the sender was told."""
+        told = self.request.public_url
+        path = told.partition("://")[2].partition("/")[2]
+        return b"/" + path.encode("latin-1") if path else self.request.raw_path
+
+    @cached_property
+    def url(self) -> bytes | None:
+        """
+        The address that the sender was told, with the query of this request.
+
+        `public_url` is that address, or its beginning up to the path.
+        """
+        told, query = self.request.public_url, self.request.query_string
+        if not told:
+            return None
+        origin = "/".join(told.split("/", 3)[:3]).encode("latin-1")
+        return origin + self.path + (b"?" + query if query else b"")
+
+    @cached_property
+    def body_sha256(self) -> bytes:
+        """In hexadecimal."""
+        return hashlib.sha256(self.request.body).hexdigest().encode("ascii")
+
+    @cached_property
+    def body_crc32(self) -> bytes:
+        """In decimal, without a sign."""
+        return b"%d" % zlib.crc32(self.request.body)
+
+    @cached_property
+    def form_sorted(self) -> bytes | None:
+        """Every name and value of the form, sorted; nothing of another body."""
+        if not self.request.body:
+            return b""
+        if not self.is_form:
+            return None
+        # The same pair twice is signed once, as the senders' own libraries do.
+        return b"".join(name + value for name, value in sorted(set(self.form)))
+
+    def items(self, path: str | None) -> list["Evidence"]:
+        """
+        The evidence of each item of the list at a path, with the item in place of the body's JSON;
+        without a path this one alone.
+
+        Raises:
+            UnreadableError: there is no such list, or nothing in it.
+        """
+        if path is None:
+            return [self]
+        found = self.payload
+        for key in path.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        if not isinstance(found, list) or not found:
+            raise UnreadableError(f"there is no list at {path}, or nothing in it")
+        return [self._of_item(item) for item in found]
+
+    def _of_item(self, item: JSON) -> "Evidence":
+        narrowed = copy(self)
+        narrowed.payload = item
+        return narrowed
+
+    def _small_body(self) -> bytes:
+        if len(self.request.body) > READ_MAX and not self.proved:
+            raise UnreadableError("what is signed stands in the body, which is over 64 KiB")
+        return self.request.body
+
+
+def judged_each(
+    scheme: Scheme, evidence: Evidence, judged: Callable[[Evidence], Verified | Refused]
+) -> Verified | Refused:
+    """The last of the verdicts on each item that is to be proved, or the first refusal."""
+    try:
+        for one in evidence.items(scheme.rule.each):
+            verdict = judged(one)
+            if isinstance(verdict, Refused):
+                break
+    except UnreadableError as fault:
+        return scheme.refused(fault.reason, str(fault))
+    return verdict
+
+
+_decode = msgspec.json.Decoder(float_hook=str).decode
+
+Reader = Callable[[Evidence], bytes | None]
+"""A value of the evidence; None for nothing."""
+
+
+def json_text(payload: JSON, path: tuple[str, ...]) -> bytes | None:
+    """The text, number or true/false at a path, as it stands; None for everything else."""
+    for key in path:
+        if not isinstance(payload, dict):
+            return None
+        payload = payload.get(key)
+    if isinstance(payload, bool):
+        return b"true" if payload else b"false"
+    return str(payload).encode("utf-8") if isinstance(payload, str | int) else None
+
+
+def of_header(part: bytes) -> Reader:
+    """Reads a header that plays a part."""
+    return lambda evidence: evidence.found.get(part)
+
+
+def of_json(path: str) -> Reader:
+    """Reads the value at a dotted path of the body, or of the item that is proved."""
+    keys = tuple(path.split("."))
+    return lambda evidence: json_text(evidence.payload, keys)
+
+
+def of_field(path: str) -> Reader:
+    """Reads a field of a form, else the value at a dotted path."""
+    name, in_json = path.encode("utf-8"), of_json(path)
+    return lambda evidence: _only(evidence.form, name) if evidence.is_form else in_json(evidence)
+
+
+def of_query(name: str) -> Reader:
+    """Reads a query parameter."""
+    wanted = name.encode("utf-8")
+    return lambda evidence: _only(evidence.parameters, wanted)
+
+
+def of_place(place: ProofPlace, known: Spellings) -> Reader | None:
+    """Reads what stands at a place; None for no place at all."""
+    if place.query is not None:
+        return of_query(place.query)
+    if place.field is not None:
+        return of_field(place.field)
+    part = known.part(place.header)
+    return None if part is None else of_header(part)
+
+
+def _only(pairs: list[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+    values = {value for key, value in pairs if key == name}
+    if len(values) > 1:
+        text = name.decode("utf-8", "replace")
+        raise UnreadableError(f"{text} came twice and differs", "ambiguous_header")
+    return values.pop() if values else None
