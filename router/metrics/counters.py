@@ -55,6 +55,10 @@ class Metrics:
         )
         self.refusals = self._refused.by_second
         """Requests that an endpoint refused so far, by reason."""
+        self.visited = made.counter(
+            "router_visits", "Addresses of proved handshakes, by outcome", "endpoint", "outcome"
+        ).add
+        """One that a handshake wanted fetched: fetched or given_up."""
         self._ack = made.histogram(
             "router_ack_seconds",
             "Judging of its group to the answer",

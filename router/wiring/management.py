@@ -13,6 +13,7 @@ from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls.answers import Sends
 from router.provider_calls.keys import KeySource, PublishedKeys
 from router.provider_calls.ranges import PublishedRanges, Ranges
+from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
@@ -48,6 +49,19 @@ def token_of(ruleset: Ruleset, secret: str, environ: Mapping[str, str]) -> str:
         return value.decode("ascii").strip()
     except UnicodeDecodeError:
         raise SecretMissing("a token has ASCII characters only") from None
+
+
+def handshake_visits(live: LiveRef, *, clock: Clock, metrics: Metrics) -> Visits:
+    """What fetches the addresses that proved handshakes name."""
+
+    def client() -> AbstractAsyncContextManager[Sends]:
+        from router.provider_calls.client import ProviderClient  # noqa: PLC0415
+
+        egress = live.current.ruleset.server.egress_allow
+        return ProviderClient((), egress=egress, timeout_s=TIMEOUT_S)
+
+    log = logs.get("handshakes")
+    return Visits(open_client=client, clock=clock, log=log, on_end=metrics.visited)
 
 
 class EndpointRanges:

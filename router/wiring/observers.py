@@ -236,6 +236,16 @@ class DispatchObserver:
         )
 
 
+def visit_handlers(want: Callable[[str, str], object]) -> Handlers:
+    """Addresses that proved handshakes name, for who fetches them."""
+
+    def answered(e: HandshakeAnswered) -> None:
+        if e.visit is not None:
+            want(e.endpoint, e.visit)
+
+    return {HandshakeAnswered: answered}
+
+
 def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> Handlers:
     """
     Deliveries, attempts and the router's own events, for whoever watches. `look_soon`: new

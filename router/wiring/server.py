@@ -67,7 +67,7 @@ from router.wiring.live import (
     put_in_force,
     rollout_of,
 )
-from router.wiring.management import EndpointRanges, published_keys
+from router.wiring.management import EndpointRanges, handshake_visits, published_keys
 from router.wiring.observers import (
     DispatchObserver,
     Handlers,
@@ -75,6 +75,7 @@ from router.wiring.observers import (
     Observers,
     feed_handlers,
     measure_targets,
+    visit_handlers,
 )
 from router.wiring.reloading import reload_steps
 from router.wiring.rules import Overrides
@@ -143,9 +144,11 @@ class Server:
         """Dispatch, as which node, the router's own events, and who observes them."""
         live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
         lines = TerminalObserver if self.options.human else DispatchObserver
+        self.visits = handshake_visits(live, clock=clock, metrics=metrics)
         reports = (
             lines(metrics, logs.get("dispatch")).handlers(),
             IntakeObserver(metrics, logs.get("intake"), logs.get("own")).handlers(),
+            visit_handlers(self.visits.want),
             feed_handlers(self.feed, self.shared_feed.look_soon if self.shared_feed else None),
         )
         reported = Observers(*reports)
@@ -339,6 +342,7 @@ class Server:
                 "watch": self.reloader.watch,
                 "ranges": self.published.ranges.run,
                 "keys": self.keys.run,
+                "visits": self.visits.run,
                 "feed": self.feed.run,
                 "heartbeats": self.feed.beat,
             },

@@ -6,11 +6,13 @@ import msgspec
 import pytest
 
 from router.intake import Reply
+from router.intake.observed import HandshakeAnswered
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
+from router.wiring.observers import Observers, visit_handlers
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.unit.intake.test_intake import KEY, World
 from tests.unit.providers.makers import a_definition, a_provider
@@ -146,3 +148,20 @@ async def test_an_answer_of_a_handshake_is_its_own(store: SqliteStore) -> None:
         "application/json",
         ((b"x-hook", b"abc"),),
     )
+
+
+async def test_only_what_is_proved_has_an_address_visited(store: SqliteStore) -> None:
+    asks = {"when": {"Type": "Confirm"}, "visit": "url", "hosts": [".example.com"]}
+    sns = Provider(a_definition(respond=[asks]))
+    body = b'{"Type":"Confirm","url":"https://sns.example.com/?Token=a"}'
+    world, wanted = World(store, receiving(sns)), list[tuple[str, str]]()
+    told = Observers(visit_handlers(lambda *given: wanted.append(given)))
+    assert (await sent(world, sns, body, headers=())).status == 401
+    assert (await sent(world, sns, body)).body == b""
+    assert await kept(store) == []
+    for happened in world.happened:
+        told(happened)
+    assert wanted == [("shop", "https://sns.example.com/?Token=a")]
+    world = World(store, receiving(sns, unsigned=True, secrets=()))
+    assert (await sent(world, sns, body)).body.startswith(b'{"status"'), "a delivery like others"
+    assert not any(isinstance(one, HandshakeAnswered) for one in world.happened)
