@@ -59,8 +59,8 @@ class Provider(Sender):
     `signs_url`: the address that it was told is part of what it signs.
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
-    `keyless`: its keys are published, an endpoint needs no secret. `missing` is the first key of
-    `verify` that an endpoint has yet to say, "" for none.
+    `publishes` are the addresses of its keys; `keyless`: an endpoint needs no secret beside them.
+    `missing` is the first key of `verify` that an endpoint has yet to say, "" for none.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
     `samples` gives those that are not in the definition.
     `verify`, `judge`, `accept_unsigned` and `read` are those of `Verifier` and `Reader`.
@@ -85,6 +85,7 @@ class Provider(Sender):
         hides = self._shown or self._shown_query or self._shown_fields
         self.particular = bool(hides or definition.respond)
         self.splits = definition.split is not None
+        self.publishes = tuple(r.jwks_url for r in definition.ways if r.jwks_url is not None)
         self.keyless = all(rule.keyless for rule in definition.ways)
         self.missing = next(iter(definition.verify.ask), "")
         self.has_ids = definition.id is not None

@@ -9,6 +9,7 @@ from router.dispatch import Dispatcher, DispatchSettings
 from router.dispatch.protocol import Action
 from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks, acceptance
+from router.intake.judging import PublishedKeys
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
@@ -42,8 +43,9 @@ class Rig:
         start_ms: int,
         rng: random.Random,
         environ: Mapping[str, str],
+        keys: PublishedKeys,
     ) -> None:
-        self._live, self._seen = live, seen
+        self._live, self._seen, self._keys = live, seen, keys
         self._loop = VirtualLoop()
         self.clock = VirtualClock(self._loop.time, start_ms)
         self._start_ms = start_ms
@@ -77,7 +79,7 @@ class Rig:
             clock=self.clock,
             ids=self._ids,
             observe=self._seen.observe,
-            checks=IntakeChecks(published=lambda _: (ELSEWHERE,)),
+            checks=IntakeChecks(published=lambda _: (ELSEWHERE,), keys=self._keys),
         )
         self._dispatching = self._loop.create_task(dispatcher.run())
 

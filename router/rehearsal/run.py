@@ -78,6 +78,7 @@ class TrialRunner:
             start_ms=START_MS if trial.clock is None else trial.clock,
             rng=rng,
             environ=self._environ,
+            keys=self._keys,
         )
         senders = Senders(
             self._live.ruleset,

@@ -15,6 +15,7 @@ from router.model.settings import PUBLISHED, Endpoint
 from router.model.trial import RepeatStep, Sending
 from router.providers import Provider
 from router.providers.changes import put
+from router.providers.waiting import PublishedKey
 from router.rehearsal.virtual_time import VirtualClock
 from router.rules.live import SecretValues
 from router.rules.ruleset import Ruleset
@@ -25,27 +26,40 @@ URL = "https://secret.invalid/"
 
 
 class TrialKeys(msgspec.Struct, frozen=True):
-    """What verifies, and by the name of each secret what its sender signs with."""
+    """
+    What verifies, and by the name of each secret what its sender signs with. `published` is what
+    senders publish: nothing is fetched in a trial.
+    """
 
     secrets: SecretValues
     sign: Mapping[str, bytes]
+    published: Mapping[str, bytes]
+
+    def known(self, key: PublishedKey) -> bytes | None:
+        """What stands at its address."""
+        return self.published.get(key.address)
+
+    def want(self, key: PublishedKey) -> None:
+        """There is nothing more to fetch."""
 
 
 def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
     """A value for every secret of the ruleset, of the kind that its users need."""
     verify: dict[str, bytes] = {}
     sign: dict[str, bytes] = {}
+    published: dict[str, bytes] = {}
     for endpoint in ruleset.endpoints.values():
-        for name in endpoint.secrets:
-            if name not in verify:
-                made = ruleset.providers[endpoint.provider].invent_secret(random_bytes)
-                verify[name], sign[name] = made.verify, made.sign
+        provider = ruleset.providers[endpoint.provider]
+        for name in (*endpoint.secrets, *provider.publishes):
+            if name not in sign:
+                made = provider.invent_secret(random_bytes)
+                kept = published if name in provider.publishes else verify
+                kept[name], sign[name] = made.verify, made.sign
     urls = frozenset(url_secrets(ruleset))
     for name in ruleset.secrets:
         verify.setdefault(name, (f"{URL}{name}" if name in urls else f"secret-{name}").encode())
-    return TrialKeys(
-        SecretValues(verify, {name: ref.until for name, ref in ruleset.secrets.items()}), sign
-    )
+    until = {name: ref.until for name, ref in ruleset.secrets.items()}
+    return TrialKeys(SecretValues(verify, until), sign, published)
 
 
 def url_secrets(ruleset: Ruleset) -> Iterator[str]:
@@ -141,7 +155,8 @@ class Senders:
         if forged or endpoint.unsigned:
             return provider.invent_secret(self._random_bytes).sign
         live = self._keys.secrets.verifying(endpoint.secrets, self._clock.now())
-        return self._keys.sign[live[0].name if live else endpoint.secrets[0]]
+        names = [*(one.name for one in live), *endpoint.secrets, *provider.publishes]
+        return self._keys.sign[names[0]]
 
     def _id(self) -> str:
         return str(uuid.UUID(int=self._rng.getrandbits(128)))

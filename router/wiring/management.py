@@ -113,8 +113,7 @@ def published_keys(
         """Those at addresses that definitions name; the others are named by requests."""
         ruleset = live.current.ruleset
         used = {e.provider for e in ruleset.endpoints.values() if not e.unsigned}
-        rules = [rule for name in used for rule in ruleset.providers[name].definition.ways]
-        return [KeySource(rule.jwks_url) for rule in rules if rule.jwks_url is not None]
+        return [KeySource(url) for name in used for url in ruleset.providers[name].publishes]
 
     return PublishedKeys(
         sources=needed,

@@ -19,6 +19,7 @@ from router.model.job import Attempt, NewJob, Settlement
 from router.model.observed import Observed
 from router.model.settings import Dedupe, Endpoint, FixedAnswer
 from router.providers import builtin
+from router.providers.waiting import PublishedKey
 from router.refusals import Refusals
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
@@ -80,6 +81,20 @@ class Held(Singly):
         return await self._store.accept(acceptance)
 
 
+class KnownKeys:
+    """What senders publish, by address; `wanted` is what was missed."""
+
+    def __init__(self) -> None:
+        self.at: dict[str, bytes] = {}
+        self.wanted: list[str] = []
+
+    def known(self, key: PublishedKey) -> bytes | None:
+        return self.at.get(key.address)
+
+    def want(self, key: PublishedKey) -> None:
+        self.wanted.append(key.address)
+
+
 class World:
     """One intake and everything around it."""
 
@@ -90,6 +105,7 @@ class World:
         self.clock = ManualClock()
         self.metrics = Metrics()
         self.refusals, self.full = Refusals(), False
+        self.keys = KnownKeys()
         self.ranges: tuple[str, ...] | None = None
         lines = log.get("test")
         counted = Observers(IntakeObserver(self.metrics, lines, lines).handlers())
@@ -106,7 +122,7 @@ class World:
             ids=Ids(random.Random(1)),
             observe=observe,
             refusals=self.refusals,
-            checks=IntakeChecks(lambda _: self.ranges, lambda: self.full),
+            checks=IntakeChecks(lambda _: self.ranges, lambda: self.full, self.keys),
         )
 
     async def send(self, body: bytes = b'{"id": 1}', number: str = "w-1", **given: Any) -> Reply:

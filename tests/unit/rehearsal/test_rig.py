@@ -53,7 +53,9 @@ class Calls:
         live, memory = LiveRuleset(loaded.ruleset, keys.secrets), Memory()
         kinds: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
         table = dict.fromkeys(kinds, self)
-        self.rig = Rig(live, memory, TrialRecord(), table, start_ms=START_MS, rng=rng, environ={})
+        self.rig = Rig(
+            live, memory, TrialRecord(), table, start_ms=START_MS, rng=rng, environ={}, keys=keys
+        )
         senders = Senders(
             loaded.ruleset, keys, clock=self.rig.clock, rng=rng, random_bytes=rng.randbytes
         )

@@ -72,6 +72,30 @@ def rehearse(*lines: str, act: Act | None = None) -> TrialResult:
     return runner.run(trials[0])
 
 
+PUBLISHING = """
+version: 1
+endpoints:
+  hook:
+    id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f59
+    provider: jwt
+    verify: {jwks_url: "https://keys.example/jwks", audience: us}
+rules:
+  - {id: told, from: hook, actions: {log: "{{ payload.n }}"}}
+tests:
+  - name: a
+    send: {endpoint: hook, event: x, payload: {n: 5}}
+    expect: {status: 200, matched: told}
+  - {name: b, send: {endpoint: hook, event: x, tamper: signature}, expect: {status: 401}}
+"""
+
+
+def test_nothing_is_fetched_for_a_sender_that_publishes_its_keys() -> None:
+    loaded = load(PUBLISHING, path="rules.yaml", env={})
+    assert loaded.ruleset is not None, render_text(loaded.diagnostics)
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(7).randbytes)
+    assert [runner.run(trial).failures for trial in loaded.trials] == [(), ()]
+
+
 PASSING: list[tuple[str, ...]] = [
     (f"send: {{{BIG}}}", "expect: {status: 200, matched: paid, shadow: dark, dead: []}"),
     ("send: {endpoint: shop, event: orders/paid, set: {total_price: 499.99, test: false}}",
