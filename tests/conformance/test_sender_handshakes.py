@@ -50,6 +50,13 @@ ASKED = [
         answer_headers={b"webhook-allowed-origin": b"eventgrid.azure.net"},
         other={"query": "code=another"},
     ),
+    Asked("intercom", method="HEAD", other={"method": "GET"}),
+    Asked(
+        "microsoft-graph",
+        query="validationToken=Validation%3A+Testing+reachability+Request-Id%3A+6d8f8b1e",
+        answer="Validation: Testing reachability Request-Id: 6d8f8b1e",
+        other={"query": "validationtoken=x"},
+    ),
 ]
 
 

@@ -1,12 +1,14 @@
 """The facts of providers as Markdown, so that docs/ says what the definitions say."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from router.expressions import encode_json
 from router.providers.definition import (
     SIGNATURES,
+    BodyHash,
     Names,
+    ProofPlace,
     UsualAnswer,
     ValueSource,
     VerifyRule,
@@ -79,6 +81,7 @@ _KINDS = {
     "hmac": "a signature (HMAC)",
     "ecdsa": "a signature (ECDSA, public key)",
     "ed25519": "a signature (Ed25519, public key)",
+    "rsa": "a signature (RSA, public key)",
     "token": "a token",
     "basic": "a user and password",
     "jwt": "a bearer token (JWT)",
@@ -128,37 +131,84 @@ def _linked(source: str) -> str:
 
 
 def _proof(rule: VerifyRule) -> str:
+    after = f" after `{rule.lead}`" if rule.lead else ""
+    where = f"in {_proof_place(rule)}{after}"
     if rule.scheme in SIGNATURES:
         return _signature(rule)
-    after = f" after `{rule.lead}`" if rule.lead else ""
     if rule.scheme == "token":
-        place = f"the query parameter `{rule.query}`" if rule.query else _headers(rule.place)
-        return f"the secret itself, in {place}{after}"
+        return f"the secret itself, {where}"
     if rule.scheme == "basic":
         who = (
             "`user:password`, the secret" if rule.user is None else f"`{rule.user}` and the secret"
         )
-        return f"{who}, in {_headers(rule.place)}{after}"
-    if rule.scheme == "jwt":
-        return (
-            f"a token signed with {' or '.join(rule.algorithms)}, in {_headers(rule.place)}{after}"
-        )
-    return "none"
+        return f"{who}, {where}"
+    return _token(rule, where) if rule.scheme == "jwt" else "none"
+
+
+def _token(rule: VerifyRule, where: str) -> str:
+    issued = {"the issuer": rule.issuer, "the audience": rule.audience} | {
+        f"`{name}`": value for name, value in rule.claims.items()
+    }
+    told = [f"{name} `{scalar_text(value)}`" for name, value in issued.items() if value is not None]
+    parts = (
+        f"a token signed with {' or '.join(rule.algorithms)}, {where}",
+        f"; its keys are at <{rule.jwks_url}>" if rule.jwks_url else "",
+        f"; it has {', '.join(told)}" if told else "",
+        f"; the body's SHA-256 stands in its `{rule.body_hash.claim}`" if rule.body_hash else "",
+        f"; the endpoint says {_headers(rule.ask)}" if rule.ask else "",
+    )
+    return "".join(parts)
 
 
 def _signature(rule: VerifyRule) -> str:
-    named = {"hmac": f"HMAC with {rule.algorithm.upper()}", "ecdsa": "ECDSA on P-256 with SHA256"}
     parts = (
-        f"{named.get(rule.scheme, 'Ed25519')} over `{rule.message}`, in {rule.encoding}",
+        f"{_MADE_BY[rule.scheme].format(rule.algorithm.upper())} over {_signed_text(rule)}",
+        f", in {_WRITTEN.get(rule.encoding, rule.encoding)}",
         rule.prefix and f" after `{rule.prefix}`",
-        f", in {_headers(rule.header)}",
+        f", in {_proof_place(rule)}",
         rule.separator and f" (a list, parted by `{rule.separator}`)",
-        f"; timestamp in {_headers(rule.timestamp)}" if rule.timestamp else "",
-        rule.timestamp_part and f"; timestamp after `{rule.timestamp_part}` in that list",
-        f", at most {rule.tolerance} off" if rule.tolerance else "",
+        *_dated(rule),
+        _hashed(rule.body_hash),
+        f"; the field `{rule.equals}` is the secret" if rule.equals else "",
         f"; the secret is {rule.key}" if rule.key != "text" else "",
+        "; **the body is not signed whole**" if rule.partial else "",
     )
     return "".join(parts)
+
+
+_MADE_BY = {
+    "hmac": "HMAC with {}",
+    "ecdsa": "ECDSA on P-256 with SHA256",
+    "ed25519": "Ed25519",
+    "rsa": "RSA with {}",
+}
+_WRITTEN = {"hex_upper": "hex (capital letters)"}
+
+
+def _dated(rule: VerifyRule) -> Iterator[str]:
+    written = {"seconds": "", "iso8601": " (ISO 8601)", "http_date": " (an HTTP date)"}
+    if rule.timestamp:
+        yield f"; timestamp in {_place(rule.stamp)}"
+        yield written.get(rule.time, f" ({rule.time})")
+    if rule.timestamp_part:
+        yield f"; timestamp after `{rule.timestamp_part}` in that list"
+    if rule.tolerance:
+        yield f", at most {rule.tolerance} off"
+
+
+def _hashed(found: BodyHash | None) -> str:
+    return f"; the body's SHA-256 stands in {_place(found.place)}" if found else ""
+
+
+def _proof_place(rule: VerifyRule) -> str:
+    place = _place(ProofPlace(rule.place, rule.query, rule.field))
+    return f"{place} of each item of `{rule.each}`" if rule.each else place
+
+
+def _place(place: ProofPlace) -> str:
+    if place.query is not None:
+        return f"the query parameter `{place.query}`"
+    return _headers(place.header) if place.field is None else f"the field `{place.field}`"
 
 
 def _handshake(one: Handshake) -> str:
