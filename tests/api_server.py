@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from tests.missed_api import MissedApi
+
 TOKEN = "shpat-0123456789abcdef"
 HOOKS = ["192.0.2.0/24", "2001:db8:1::/48"]
 
@@ -52,6 +54,7 @@ class ApiServer:
         self.release = threading.Event()
         self.limit: Callable[[], bool] = lambda: False
         self.made: dict[int, dict[str, Any]] = {}
+        self.missed = MissedApi(url)
 
     def answer(self, asked: Asked) -> Answer:
         """What the interface says."""
@@ -126,12 +129,50 @@ def _dispatch(_server: ApiServer, asked: Asked, _owner: str, _repo: str) -> Answ
     return Answer(204)
 
 
+def _bearer(asked: Asked) -> bool:
+    return asked.headers.get("authorization") in (f"token {TOKEN}", f"Bearer {TOKEN}")
+
+
+def _hooks(server: ApiServer, asked: Asked, _of: str) -> Answer:
+    if not _bearer(asked):
+        return Answer(401, {"message": "Bad credentials"})
+    return Answer(200, server.missed.list_hooks())
+
+
+def _attempts(server: ApiServer, asked: Asked, _of: str, number: str | None) -> Answer:
+    if not _bearer(asked):
+        return Answer(401, {"message": "Bad credentials"})
+    if number not in (None, "s/7"):
+        return Answer(404, {"message": "Not Found"})
+    page, headers = server.missed.list_attempts(asked.path)
+    return Answer(200, page, headers)
+
+
+def _redeliver(server: ApiServer, asked: Asked, _of: str, _hook: str | None, number: str) -> Answer:
+    if not _bearer(asked):
+        return Answer(401, {"message": "Bad credentials"})
+    found = server.missed.redeliver(int(number))
+    return Answer(202, {}) if found else Answer(404, {"message": "Not Found"})
+
+
+def _events(server: ApiServer, asked: Asked) -> Answer:
+    if asked.headers.get("authorization") != f"Bearer {TOKEN}":
+        error = {"type": "invalid_request_error", "message": "Expired API Key provided"}
+        return Answer(401, {"error": error})
+    return Answer(200, server.missed.list_events(asked.path))
+
+
 _VERSION = r"/admin/api/(\d{4}-\d\d)"
+_OF = r"repos/[\w.-]+/[\w.-]+|orgs/[\w.-]+|app"
 _ROUTES: tuple[tuple[str, Callable[..., Answer]], ...] = (
     (rf"POST {_VERSION}/webhooks\.json", _create),
     (rf"POST {_VERSION}/webhooks/(\d+)/notifications\.json", _notify),
     (rf"POST {_VERSION}/graphql\.json", _graphql),
     (r"GET /meta", _meta),
+    (r"GET /(repos/[\w.-]+/[\w.-]+|orgs/[\w.-]+)/hooks\?per_page=100", _hooks),
+    (rf"GET /({_OF})/hook(s/\d+)?/deliveries\?.*", _attempts),
+    (rf"POST /({_OF})/hook(s/\d+)?/deliveries/(\d+)/attempts", _redeliver),
+    (r"GET /v1/events\?.*", _events),
     (r"POST /repos/([\w.-]+)/([\w.-]+)/dispatches", _dispatch),
 )
 

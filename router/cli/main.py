@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "diff": ("router.cli.diff", "What a change of the rules would do to stored deliveries."),
     "dead": ("router.cli.dead", "Dead jobs, by cause."),
     "replay": ("router.cli.replay", "Run stored deliveries or jobs again, as new jobs."),
+    "recover": ("router.cli.recover", "Ask a sender for what it could not deliver."),
     "cancel": ("router.cli.operate", "End jobs that have not run yet."),
     "revive": ("router.cli.operate", "Give dead jobs a fresh retry schedule."),
     "audit": ("router.cli.audit", "Who changed what, and when."),

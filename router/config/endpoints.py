@@ -12,6 +12,7 @@ from router.config.environment import setting
 from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
+from router.config.recovery import recovering
 from router.config.schema import DedupeEntry, EndpointEntry
 from router.config.settings import ID, parsed_url, shape
 from router.expressions import Expression
@@ -247,6 +248,7 @@ def _endpoint(
         api=apis.api(context, entry, provider),
         api_version=apis.api_version(context, entry, provider),
         expect_every=entry.expect_every,
+        recover=recovering(context, entry, provider),
     )
 
 

@@ -143,6 +143,17 @@ class ApiEntry(Entry):
     graphql_path: Annotated[SourceText | None, doc("Where that is.")] = None
 
 
+@named("'recover'")
+class RecoverEntry(Entry):
+    """An endpoint's `recover`: what its sender could not deliver is asked for again."""
+
+    every: Annotated[Duration | None, doc("How often, one minute or longer.")] = None
+    hook: Annotated[
+        SettingEntry | None,
+        doc("The webhook at the sender, as its API names it.", "repos/OWNER/REPO/hooks"),
+    ] = None
+
+
 @named("this endpoint", required=("provider",))
 class EndpointEntry(Entry):
     """One entry of `endpoints`: a receiving address."""
@@ -193,6 +204,9 @@ class EndpointEntry(Entry):
     expect_every: Annotated[
         Duration | None,
         doc("Warn when nothing has come for this long."),
+    ] = None
+    recover: Annotated[
+        RecoverEntry | None, doc("Ask the sender for what it could not deliver.")
     ] = None
 
 

@@ -16,7 +16,7 @@ from router.intake.observed import (
 )
 from router.intake.reply import UNAVAILABLE, Reply, of_receipt
 from router.intake.routing import Admitted, Arrival, Routing
-from router.model.delivery import InboundRequest, Refused
+from router.model.delivery import InboundRequest, Refused, Verified
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
 from router.model.observed import Observer, unobserved
@@ -120,6 +120,21 @@ class Intake:
             await self.accept_group((arrival,), lambda _arrival, reply: replies.append(reply))
         return replies[0]
 
+    async def take(
+        self, endpoint: LiveEndpoint, request: InboundRequest, secret: str | None
+    ) -> Accepted | Duplicate | None:
+        """
+        Make durable what was fetched from the sender's own API with this secret, which proves it;
+        None: it cannot be stored now.
+        """
+        if self._full():
+            return None
+        started, proved = self._clock.monotonic(), Verified(secret, recovered=True)
+        arrival = Arrival(endpoint, request)
+        admitted = self._routing.admitted(self._live.current, arrival, (request, proved))
+        [receipt] = await self._commit([admitted], lambda _arrival, _reply: None, started)
+        return None if isinstance(receipt, Exception) else receipt
+
     async def accept_group(self, arrivals: Iterable[Arrival], answer: Answer) -> None:
         """
         As `accept`, of small requests that came together, in their order: one commit, and every
@@ -172,7 +187,9 @@ class Intake:
             self._observe(IntakeDefect(arrival.endpoint.name, error))
             return UNAVAILABLE
 
-    async def _commit(self, group: Sequence[Admitted], answer: Answer, started: float) -> None:
+    async def _commit(
+        self, group: Sequence[Admitted], answer: Answer, started: float
+    ) -> Sequence[Accepted | Duplicate | Exception]:
         """Store a group and answer it; then start its jobs, and say what came of each."""
         receipts: Sequence[Accepted | Duplicate | Exception]
         try:
@@ -196,6 +213,7 @@ class Intake:
         for arrival, receipt in known:
             await self._revive(receipt.delivery)
             answer(arrival, of_receipt(arrival.endpoint, receipt))
+        return receipts
 
     def _follow(
         self,

@@ -7,7 +7,7 @@ import msgspec
 from router.clock import Clock
 from router.intake.judging import Genuine
 from router.intake.observed import DeliveryRouted, VersionDiffered
-from router.model.delivery import Delivery, InboundRequest, Verified
+from router.model.delivery import RECOVERED, Delivery, InboundRequest, Verified
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.observed import Observer
@@ -66,6 +66,8 @@ class Routing:
         reading = endpoint.provider.read(request, weighed)
         if endpoint.settings.api_version is not None:
             reading = self._versioned(endpoint, request, reading)
+        if verdict.recovered:
+            reading = msgspec.structs.replace(reading, flags=(*reading.flags, RECOVERED))
         now = request.received_at
         delivery = Delivery(
             id=self._ids.new("dlv", now),

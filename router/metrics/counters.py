@@ -82,6 +82,15 @@ class Metrics:
             "When a sender's address ranges were last fetched",
             "base",
         )
+        self.recovered = made.counter(
+            "router_recovered", "Deliveries that the sender had missed", "endpoint", "result"
+        ).grow
+        """So many that an endpoint's sender could not deliver were requested, stored, known …"""
+        self._recovery = made.gauge(
+            "router_recovery_timestamp_seconds",
+            "When all that a sender could not deliver was last asked for",
+            "endpoint",
+        )
         self._secrets = made.counter("router_secret_uses", "Deliveries a secret verified", "secret")
         self._secret_at = made.last(
             "router_secret_last_used_timestamp_seconds",
@@ -172,6 +181,10 @@ class Metrics:
     def ranges_fetched(self, base: str, at: int) -> None:
         """Address ranges were fetched from an API, at that Unix millisecond."""
         self._ranges.labels(base).set(at / 1000)
+
+    def recovery_done(self, endpoint: str, at: int) -> None:
+        """All that a sender could not deliver was asked for, at that Unix millisecond."""
+        self._recovery.labels(endpoint).set(at / 1000)
 
     def acked(self, provider: str, seconds: float, within: float | None = None) -> None:
         """One 2xx, so long after its group began; the sender waits for it `within` seconds."""

@@ -47,6 +47,10 @@ class Count:
         """One more."""
         self._values[labels] += 1
 
+    def grow(self, count: int, *labels: str) -> None:
+        """So many more."""
+        self._values[labels] += count
+
     def stands_at(self, value: int) -> None:
         """What somebody else counted."""
         self._values[()] = value

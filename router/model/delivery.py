@@ -42,10 +42,18 @@ class LiveSecret(msgspec.Struct, frozen=True, gc=False):
         return f"LiveSecret(name={self.name!r}, value='***')"
 
 
+RECOVERED = "recovered"
+"""The flag of a delivery that was fetched from its sender's API, which never could deliver it."""
+
+
 class Verified(msgspec.Struct, frozen=True, gc=False):
-    """The request is genuine; `secret` names the one that proved it (None: endpoint unsigned)."""
+    """
+    The request is genuine; `secret` names the one that proved it (None: endpoint unsigned).
+    `recovered`: it was fetched from its sender's API with that secret.
+    """
 
     secret: str | None
+    recovered: bool = False
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):

@@ -169,6 +169,16 @@ class Api(msgspec.Struct, frozen=True):
     spelling: str = ""
 
 
+class Recover(msgspec.Struct, frozen=True):
+    """
+    `recover:` of an endpoint: every so many milliseconds what its sender could not deliver is asked
+    for (None: only by command), of the `hook` at this path of the sender's API, if it has several.
+    """
+
+    every_ms: int | None = None
+    hook: str = ""
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """
     A receiving address. `addresses` are raw paths as they arrive (base_url's path included).
@@ -196,6 +206,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     api_version: str | None = None
     expect_every: int | None = None
     public_url: str = ""
+    recover: Recover = Recover()
 
     @property
     def shown_provider(self) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from router.model.delivery import DeliveryState, DeliverySummary
 from router.model.job import Attempt, Job
 from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayState
+from router.model.recovery import Recovery
 from router.model.target import TargetRow, TargetState
 from router.store.values import (
     ListedAttempt,
@@ -382,7 +383,8 @@ class StoreFile(msgspec.Struct, frozen=True):
 class ServerState(msgspec.Struct, frozen=True):
     """
     What runs here. `jobs` are counted by state, `silent` has endpoints that nothing comes to any
-    more, `ranges` when each sender's published addresses were last read.
+    more, `ranges` when each sender's published addresses were last read, `recoveries` the last
+    time that each sender was asked for what it could not deliver.
     """
 
     version: str
@@ -394,6 +396,7 @@ class ServerState(msgspec.Struct, frozen=True):
     reload: ReloadState
     silent: dict[str, dict[str, Any]] = {}
     ranges: dict[str, int | None] = {}
+    recoveries: dict[str, Recovery] = {}
 
 
 class Unasked(msgspec.Struct, frozen=True):

@@ -2,8 +2,23 @@
 
 from typing import Protocol
 
+from router.model.recovery import Recovery, RecoveryPlan
 from router.operator import answers
 from router.operator.requests import LOCAL, By
+
+
+class Recovering(Protocol):
+    """
+    Asks senders for what they could not deliver to an endpoint. `since` in Unix milliseconds, None:
+    where the last run ended, or the usual time back. Raises UsageError: its sender cannot be asked.
+    """
+
+    async def plan(self, endpoint: str, since: int | None) -> RecoveryPlan: ...
+
+    async def recover(self, endpoint: str, since: int | None, by: By = LOCAL, /) -> Recovery: ...
+
+    async def progress(self, endpoint: str) -> Recovery: ...
+
 
 NODE_HEADER = "router-node"
 """A router asks another one with its number in this header: that one answers for itself alone."""

@@ -131,6 +131,17 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes: int = 0
 
 
+class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    Whose missed deliveries are asked for, from when on (Unix milliseconds or RFC 3339), null: where
+    the last run ended, or six hours back. `dry_run`: only the plan.
+    """
+
+    endpoint: str
+    since: int | None = None
+    dry_run: bool = False
+
+
 class RememberRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Subscriptions by the names of their facts, as `router subscriptions` found them."""
 

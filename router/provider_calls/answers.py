@@ -9,6 +9,8 @@ from router.model.retry import http_date
 from router.providers.management import ApiRequest, read_problem
 
 MASK = "***"
+_UNIX_TIME = 1e9
+_DAY_S = 86_400.0
 
 
 class CallFailedError(RouterError):
@@ -23,7 +25,9 @@ class CallFailedError(RouterError):
 
 class ApiAnswer(msgspec.Struct, frozen=True):
     """
-    What came back. `retry_after_s` is what a Retry-After asks for, None without a usable one.
+    What came back. `retry_after_s` is what a Retry-After asks for, None without a usable one;
+    `used_up_s`: no call is left for so long (rate limit headers), None: some are, or nobody says.
+    `link` is the Link header.
 
     `unlike` says of a 2xx what it is in place of the answer that means success: None, if it is
     that answer.
@@ -33,6 +37,8 @@ class ApiAnswer(msgspec.Struct, frozen=True):
     body: bytes
     retry_after_s: float | None = None
     unlike: str | None = None
+    used_up_s: float | None = None
+    link: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -70,6 +76,21 @@ def retry_after(value: str | None, date: str | None) -> float | None:
     except ValueError:
         seconds = _until(value, date)
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def used_up(remaining: str | None, reset: str | None, date: str | None) -> float | None:
+    """
+    Seconds until calls are allowed again, by `X-RateLimit-Remaining` and `-Reset` (a Unix time, or
+    seconds); None: some are left, or the headers say nothing usable.
+    """
+    if remaining is None or reset is None or remaining.strip() != "0":
+        return None
+    try:
+        at = float(reset[:20])
+        seconds = at - http_date(date or "") if at > _UNIX_TIME else at
+    except ValueError:
+        return None
+    return min(max(0.0, seconds), _DAY_S) if seconds == seconds else None  # noqa: PLR0124 - NaN
 
 
 def _until(value: str, date: str | None) -> float:

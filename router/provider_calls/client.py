@@ -10,7 +10,7 @@ import httpx
 
 from router.errors import EgressRefused
 from router.plugin_http import async_client
-from router.provider_calls.answers import ApiAnswer, CallFailedError, retry_after
+from router.provider_calls.answers import ApiAnswer, CallFailedError, retry_after, used_up
 from router.providers.management import ApiRequest
 
 TIMEOUT_S = 30.0
@@ -83,7 +83,18 @@ class ProviderClient:
             status, came = response.status_code, response.headers
             after = retry_after(came.get("retry-after"), came.get("date"))
             unlike = request.promise.broken_by(status, came.get("content-type", ""), bytes(body))
-            return ApiAnswer(status, bytes(body), after, unlike if 200 <= status < 300 else None)
+            return ApiAnswer(
+                status,
+                bytes(body),
+                after,
+                unlike if 200 <= status < 300 else None,
+                used_up(
+                    came.get("x-ratelimit-remaining"),
+                    came.get("x-ratelimit-reset"),
+                    came.get("date"),
+                ),
+                came.get("link"),
+            )
 
 
 def hosts_of(base: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Kinds of senders as data: how they sign, name, number and batch. No I/O, no cloc
 sender of its own events; `parse_definition` and `Provider` make one of a user's definition.
 """
 
-from router.providers.catalogue import builtin, own
+from router.providers.catalogue import builtin, own, recovering
 from router.providers.definition import Definition
 from router.providers.provider import Provider
 from router.providers.read import ReadEvent, Reading
@@ -21,4 +21,5 @@ __all__ = [
     "builtin",
     "own",
     "parse_definition",
+    "recovering",
 ]

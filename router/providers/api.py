@@ -5,6 +5,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from router.providers import recover as recovery
+from router.providers.recover import RecoverRule
+
 VERSION = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 _PATH = re.compile(r"/[!-~]*")
 _PLACEHOLDER = re.compile(r"\{([a-z_]*)\}")
@@ -27,7 +30,8 @@ class ApiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subscription, `notify` asks for a test delivery of one, `graphql` takes the mutation that
     makes one. `ranges` answers JSON whose field `ranges_field` lists the addresses that
     deliveries come from; `dispatch` triggers an event of the user's own. At most
-    `subscriptions_per_s` subscriptions are made a second, `subscriptions_max` in all.
+    `subscriptions_per_s` subscriptions are made a second, `subscriptions_max` in all. `recover`
+    is how deliveries that the sender could not make are asked for.
     """
 
     token_header: str | dict[str, str]
@@ -43,6 +47,7 @@ class ApiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranges: str | None = None
     ranges_field: str = ""
     dispatch: str | None = None
+    recover: RecoverRule | None = None
 
     def header_for(self, spelling: str) -> str:
         """The token's header for one of the provider's names; the first for any other."""
@@ -76,6 +81,7 @@ def problems(rule: ApiRule | None, names: tuple[str, ...]) -> Iterator[str]:
         ),
     )
     yield from (text for wrong, text in rows if wrong)
+    yield from recovery.problems(rule.recover)
     for key, allowed in _PLACES.items():
         path = getattr(rule, key)
         if path is None:

@@ -41,6 +41,12 @@ def own() -> Provider:
     return _provider(_OWN)
 
 
+def recovering() -> list[str]:
+    """The senders, as people call them, whose APIs say what they could not deliver."""
+    rules = {provider.label: provider.definition.api for provider in _BUILTIN.values()}
+    return sorted(label for label, rule in rules.items() if rule is not None and rule.recover)
+
+
 @cache
 def _files() -> Mapping[str, str]:
     """Every name to the file of its definition: asking for one provider parses one."""

@@ -117,13 +117,13 @@ class BadAnswerError(ValueError):
 SUBSCRIBE = Promise((200, 201))
 GRAPHQL = Promise((200,))
 NOTIFY = Promise((200, 201, 202, 204), "json or nothing")
-RANGES = Promise((200,))
+JSON = Promise((200,))
 DISPATCH = Promise((204,), "nothing")
 
 
 def subscribe(access: Access, topic: str, address: str) -> ApiRequest:
     """REST: notifications of `topic` to `address`."""
-    return _post(
+    return post(
         access,
         _filled(access, access.rule.subscribe),
         {"webhook": {"topic": topic, "address": address, "format": "json"}},
@@ -137,7 +137,7 @@ def subscribe_graphql(
     """GraphQL: the same, by the mutation; `path` where it is not the definition's."""
     given = {"callbackUrl": address, "format": "JSON"}
     variables = {"topic": graphql_topic(topic), "webhookSubscription": given}
-    return _post(
+    return post(
         access,
         _filled(access, path or access.rule.graphql),
         {"query": _MUTATION, "variables": variables},
@@ -148,12 +148,12 @@ def subscribe_graphql(
 def notify(access: Access, webhook_id: str) -> ApiRequest:
     """A test notification for one subscription; a GraphQL id counts by its last part."""
     number = quote(webhook_id.rpartition("/")[2], safe="")
-    return _post(access, _filled(access, access.rule.notify, webhook_id=number), None, NOTIFY)
+    return post(access, _filled(access, access.rule.notify, webhook_id=number), None, NOTIFY)
 
 
 def ranges(access: Access) -> ApiRequest:
     """The addresses that deliveries come from."""
-    return ApiRequest("GET", _url(access, access.rule.ranges or ""), _headers(access), RANGES)
+    return get(access, access.rule.ranges or "")
 
 
 def dispatch(
@@ -172,7 +172,7 @@ def dispatch(
     body = {"event_type": event_type}
     if client_payload is not None:
         body["client_payload"] = client_payload
-    return _post(access, path, body, DISPATCH)
+    return post(access, path, body, DISPATCH)
 
 
 def is_repository(text: str) -> bool:
@@ -181,7 +181,13 @@ def is_repository(text: str) -> bool:
     return _REPOSITORY.fullmatch(text) is not None and not any(set(p) == {"."} for p in parts)
 
 
-def _post(access: Access, path: str, body: Any, promise: Promise) -> ApiRequest:
+def get(access: Access, path: str, promise: Promise = JSON) -> ApiRequest:
+    """A question; `path` begins with a slash."""
+    return ApiRequest("GET", _url(access, path), _headers(access), promise)
+
+
+def post(access: Access, path: str, body: Any, promise: Promise) -> ApiRequest:
+    """A call that changes something; `body` None: it has none."""
     return ApiRequest(
         "POST",
         _url(access, path),
@@ -246,7 +252,7 @@ def read_subscribed(body: bytes) -> Subscribed:
     Raises:
         BadAnswerError: it is something else.
     """
-    return Subscribed(_named(_member(_decoded(body), "webhook")))
+    return Subscribed(_named(_member(decoded(body), "webhook")))
 
 
 def read_subscribed_graphql(body: bytes) -> Subscribed | NotSubscribed:
@@ -256,7 +262,7 @@ def read_subscribed_graphql(body: bytes) -> Subscribed | NotSubscribed:
     Raises:
         BadAnswerError: it is neither.
     """
-    answer = _decoded(body)
+    answer = decoded(body)
     problems = [_problem(e) for e in _listed(_member(answer, "errors"))]
     made = _member(_member(answer, "data"), "webhookSubscriptionCreate")
     problems += [_problem(e) for e in _listed(_member(made, "userErrors"))]
@@ -273,7 +279,7 @@ def read_ranges(body: bytes, field: str) -> tuple[str, ...]:
         BadAnswerError: there are none, too many, or one of them is malformed or far too wide: a
             list read in part would refuse genuine deliveries or let strangers in.
     """
-    found = _member(_decoded(body), field)
+    found = _member(decoded(body), field)
     if not isinstance(found, list) or not found:
         raise BadAnswerError(f"the answer has no list {field!r} of address ranges")
     if len(found) > RANGES_MAX:
@@ -284,7 +290,7 @@ def read_ranges(body: bytes, field: str) -> tuple[str, ...]:
 def read_problem(body: bytes) -> str:
     """A few words of an error's body, whatever it is; empty if it says nothing."""
     try:
-        answer = _decoded(body)
+        answer = decoded(body)
     except BadAnswerError:
         return _words(body.decode("utf-8", "replace"))
     for name in ("errors", "error", "message", "detail"):
@@ -305,7 +311,8 @@ def _range(text: Any) -> str:
     return str(network)
 
 
-def _decoded(body: bytes) -> Any:
+def decoded(body: bytes | msgspec.Raw) -> Any:
+    """An answer's JSON. Raises BadAnswerError: it is none."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):

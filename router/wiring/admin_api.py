@@ -15,7 +15,7 @@ from router import __version__
 from router import log as logs
 from router.clock import Clock
 from router.operator.answers import ReloadState
-from router.operator.protocol import Running
+from router.operator.protocol import Recovering, Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
@@ -25,6 +25,7 @@ from router.web.admin.callers import Callers
 from router.web.admin.changes import ChangeRoutes
 from router.web.admin.live import LiveRoutes
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
+from router.web.admin.recovery import RecoveryRoutes
 from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
 from router.web.pages.assets import Assets
@@ -36,15 +37,20 @@ from router.wiring.admin import masked
 
 
 def api(
-    pages: Services, *, reads: StoreReads, render_metrics: Callable[[], Awaitable[bytes]]
+    pages: Services,
+    recoveries: Recovering,
+    *,
+    reads: StoreReads,
+    render_metrics: Callable[[], Awaitable[bytes]],
 ) -> Litestar:
     """Everything that every router answers there."""
     made = admin_api(
-        [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, LiveRoutes],
+        [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, RecoveryRoutes, LiveRoutes],
         {
             "questions": pages.questions,
             "verbs": pages.verbs,
             "running": pages.running,
+            "recoveries": recoveries,
             "feed": pages.feed,
             "store": reads,
             "live": pages.live,

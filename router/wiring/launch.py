@@ -134,6 +134,7 @@ async def _with_store(
     await server.upkeep.apply()
     await server.published.ranges.load()
     await server.keys.load()
+    await server.recoveries.load()
     resumed = await server.verbs.replays.resume()
     if resumed:
         log.info("replays go on", replays=resumed)

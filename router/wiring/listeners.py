@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from router.egress import listens_locally
+from router.log import Log
 from router.model.settings import ListenerTls, ServerSettings
+from router.rules.ruleset import Ruleset
 from router.web.admin.app import AdminApp
 from router.web.client_address import Peers
 from router.web.connections import Wire
@@ -56,6 +58,33 @@ def dashboard(bound: tuple[str, int], proof: Certificate | None) -> str:
     """The URL of the dashboard on this machine."""
     host, port = bound
     return f"{'https' if proof else 'http'}://{shown((_HERE.get(host, host), port))}/"
+
+
+def announce(
+    log: Log,
+    ruleset: Ruleset,
+    public: Listener,
+    admin: tuple[Listener, Certificate | None],
+    token_needed: bool,
+) -> None:
+    """Log the addresses and what is served."""
+    listener, proof = admin
+    log.info(
+        "ready",
+        listen=shown(public.bound),
+        admin=shown(listener.bound),
+        store=str(ruleset.server.store),
+        generation=ruleset.generation,
+        endpoints=len(ruleset.addressed),
+        rules=len(ruleset.rules),
+    )
+    log.info(
+        "dashboard",
+        url=dashboard(listener.bound, proof),
+        log_in=f"the token in {ruleset.server.state}.token"
+        if token_needed
+        else "no token needed (--dev, this machine)",
+    )
 
 
 def admin_address(server: ServerSettings) -> str | None:

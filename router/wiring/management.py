@@ -64,6 +64,14 @@ def handshake_visits(live: LiveRef, *, clock: Clock, metrics: Metrics) -> Visits
     return Visits(open_client=client, clock=clock, log=log, on_end=metrics.visited)
 
 
+def api_client(ruleset: Ruleset, base: str) -> AbstractAsyncContextManager[Sends]:
+    """What calls the API at that address, as far as the egress rules let it."""
+    # Only a router that calls an API pays for the client's import.
+    from router.provider_calls.client import ProviderClient, hosts_of  # noqa: PLC0415
+
+    return ProviderClient(hosts_of(base), egress=ruleset.server.egress_allow)
+
+
 class EndpointRanges:
     """The address ranges that the endpoints in force need, for intake and for status pages."""
 
@@ -127,8 +135,4 @@ def published_keys(
 
 
 def _client(live: LiveRef, base: str) -> AbstractAsyncContextManager[Sends]:
-    # Only a router that needs to ask pays for the client's import.
-    from router.provider_calls.client import ProviderClient, hosts_of  # noqa: PLC0415
-
-    # Of an address that a request named: its hosts are names, so no private address is called.
-    return ProviderClient(hosts_of(base), egress=live.current.ruleset.server.egress_allow)
+    return api_client(live.current.ruleset, base)

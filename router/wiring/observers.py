@@ -25,7 +25,7 @@ from router.intake.observed import (
 )
 from router.log import Log
 from router.metrics import Metrics
-from router.model.delivery import Delivery
+from router.model.delivery import RECOVERED, Delivery
 from router.model.job import Job, Settlement
 from router.model.observed import Observed
 from router.model.settings import OWN
@@ -97,7 +97,8 @@ class IntakeObserver:
                 metrics.cancelled(reason)
         metrics.delivered(endpoint.name, result)
         sender, most = endpoint.settings.shown_provider, endpoint.provider.ack_within_s
-        metrics.acked(sender, e.seconds, most)
+        if RECOVERED not in delivery.flags:  # nobody waits for an answer
+            metrics.acked(sender, e.seconds, most)
         self._log.info(
             "delivery",
             endpoint=endpoint.name,

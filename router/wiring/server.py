@@ -54,10 +54,9 @@ from router.wiring.listeners import (
     admin_address,
     admin_listener,
     admin_names,
+    announce,
     certificate,
-    dashboard,
     public_listener,
-    shown,
 )
 from router.wiring.live import (
     GenerationSource,
@@ -77,6 +76,7 @@ from router.wiring.observers import (
     measure_targets,
     visit_handlers,
 )
+from router.wiring.recovery import EndpointSenders, live_token, recoveries_of
 from router.wiring.reloading import reload_steps
 from router.wiring.rules import Overrides
 from router.wiring.stores import node_name
@@ -286,6 +286,12 @@ class Server:
             refusals=self.refusals,
             checks=IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys),
         )
+        senders = EndpointSenders(
+            live, self.intake, live_token(live), metrics=self.metrics, clock=clock
+        )
+        self.recoveries = recoveries_of(
+            senders, store, audit=self.verbs.audit, clock=clock, claimed=self._claimed
+        )
         self.others = None
         if store.shared:
             self.others = other_nodes(live, store.reads, node=lambda: self.nodes.node, clock=clock)
@@ -302,6 +308,7 @@ class Server:
                 lambda: {
                     "silent": self.quiet.silent(),
                     "ranges": self.published.ranges.known_at(),
+                    "recoveries": self.recoveries.known(),
                 },
                 self._unready if store.shared else lambda: None,
             ),
@@ -343,6 +350,7 @@ class Server:
                 "ranges": self.published.ranges.run,
                 "keys": self.keys.run,
                 "visits": self.visits.run,
+                "recoveries": self.recoveries.run,
                 "feed": self.feed.run,
                 "heartbeats": self.feed.beat,
             },
@@ -361,23 +369,8 @@ class Server:
         """Settle the collector; log the addresses and what is served."""
         settle_collector()
         self.admin_app.begin()
-        ruleset = self.live.current.ruleset
-        self.log.info(
-            "ready",
-            listen=shown(self.public.bound),
-            admin=shown(self.admin.bound),
-            store=str(ruleset.server.store),
-            generation=ruleset.generation,
-            endpoints=len(ruleset.addressed),
-            rules=len(ruleset.rules),
-        )
-        self.log.info(
-            "dashboard",
-            url=dashboard(self.admin.bound, self.admin_certificate),
-            log_in=f"the token in {ruleset.server.state}.token"
-            if self.callers.required
-            else "no token needed (--dev, this machine)",
-        )
+        ruleset, token_needed = self.live.current.ruleset, self.callers.required
+        announce(self.log, ruleset, self.public, (self.admin, self.admin_certificate), token_needed)
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
         if self.options.on_ready is not None:
@@ -386,6 +379,7 @@ class Server:
     async def close(self) -> None:
         """Write what was counted last, and let go of what the actions hold."""
         await self.verbs.replays.close()
+        await self.recoveries.close()
         await self.counting.flush()
         await self.writer.flush()
         await self.clock_sync.close()
@@ -450,4 +444,6 @@ class Server:
             clock=self.clock,
         )
         numbers = MetricsPage(self.metrics, self.store.reads, clock=self.clock)
-        return admin_api.api(services, reads=self.store.reads, render_metrics=numbers.render)
+        return admin_api.api(
+            services, self.recoveries, reads=self.store.reads, render_metrics=numbers.render
+        )

@@ -3,7 +3,7 @@
 import msgspec
 
 from router.legible import moment, pretty
-from router.model.delivery import Delivery
+from router.model.delivery import RECOVERED, Delivery
 from router.store.values import DeliveryRecord
 
 BODY_SHOWN = 16_384
@@ -33,6 +33,8 @@ def verified(delivery: Delivery) -> str:
     """How it was proved genuine."""
     if delivery.verified_by is None:
         return "not at all: the endpoint is unsigned"
+    if RECOVERED in delivery.flags:
+        return f"fetched from its sender's API with secret {delivery.verified_by!r}"
     return f"by secret {delivery.verified_by!r}"
 
 

@@ -30,6 +30,7 @@ SAYS: dict[Path_, list[list[str]]] = {
     ("replay",): [[DLV], ["--rule", "paid", "--dry-run"], ["--rule", "paid", "--yes"]],
     ("cancel",): [["--rule", "paid", "--yes"], ["--rule", "paid", "--dry-run"], [JOB]],
     ("revive",): [["--rule", "paid", "--yes"], ["--rule", "paid", "--dry-run"], [JOB]],
+    ("recover",): [["shop", "--dry-run"], ["shop", "--yes"]],
     ("store", "prune"): [[]],
     ("doctor",): [[], ["--refused", "last"]],
     ("listen",): [["--to", "http://127.0.0.1:1/", "--once"]],

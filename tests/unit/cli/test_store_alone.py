@@ -35,7 +35,10 @@ READS: dict[Path_, list[str]] = {
     ("targets",): [],
 }
 NEED_RULES: set[Path_] = {
-    *((name,) for name in ("serve", "send", "listen", "doctor", "replay", "cancel", "revive")),
+    *(
+        (name,)
+        for name in ("serve", "send", "listen", "doctor", "replay", "cancel", "revive", "recover")
+    ),
     *(("targets", verb) for verb in ("pause", "resume")),
     *(("subscriptions", verb) for verb in ("create", "test")),
     ("store", "restore"),

@@ -103,6 +103,33 @@ def test_a_version_and_a_longest_quiet_time() -> None:
         ("api: {graphql_path: g}", "shopify", "bad-path", "'g' is not a path"),
         ("api: {graphql_path: /g, graphql: false}", "shopify", "bad-value", "is not used"),
         ("api: {graphql: true}", "github", "not-for-provider", "knows no 'graphql'"),
+        ("recover: {every: 15m}", "shopify", "not-for-provider", "no API that lists what it could"),
+        ("recover: {hook: app/hook}", "github", "missing-key", "no token is named for it"),
+        ("api: {token: token}, recover: {every: 1h}", "github", "missing-key", "needs 'hook'"),
+        (
+            "api: {token: token}, recover: {every: 59s, hook: app/hook}",
+            "github",
+            "bad-value",
+            "one minute",
+        ),
+        (
+            "api: {token: token}, recover: {hook: octo/site}",
+            "github",
+            "bad-value",
+            "is no webhook of",
+        ),
+        (
+            "api: {token: token}, recover: {hook: repos/a/../hooks}",
+            "github",
+            "bad-value",
+            "is no webhook",
+        ),
+        (
+            "api: {token: token}, recover: {hook: app/hook}",
+            "stripe",
+            "not-for-provider",
+            "needs no 'hook'",
+        ),
         ("api: {token: token}", "sendgrid", "not-for-provider", "no API that the router calls"),
     ],
 )

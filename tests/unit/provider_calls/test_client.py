@@ -8,7 +8,7 @@ import pytest
 from router.provider_calls.answers import ApiAnswer as Came
 from router.provider_calls.answers import CallFailedError, refused, retry_after
 from router.provider_calls.client import ProviderClient, hosts_of
-from router.providers.management import RANGES, ApiRequest, dispatch, ranges
+from router.providers.management import JSON, ApiRequest, dispatch, ranges
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
 from tests.hostile.targets import TABLE, serving
 from tests.hostile.turns import watched
@@ -52,7 +52,7 @@ async def test_no_answer_may_still_have_been_carried_out(
 async def test_nobody_listening_is_known_not_to_have_arrived(api: ApiServer) -> None:
     async with ProviderClient(["127.0.0.1"], timeout_s=60) as client:
         with pytest.raises(CallFailedError, match="no connection") as caught:
-            await client.send(ApiRequest("GET", "http://127.0.0.1:1/meta", (), RANGES))
+            await client.send(ApiRequest("GET", "http://127.0.0.1:1/meta", (), JSON))
     assert not caught.value.arrived
 
 
@@ -81,7 +81,7 @@ async def test_an_answer_that_is_parsed_in_many_parts_keeps_the_loop_for_nobody(
         serving(TABLE[name][1]) as (url, _),
         ProviderClient(["127.0.0.1"], timeout_s=0.5) as client,
     ):
-        request = ApiRequest("GET", url, (), RANGES)
+        request = ApiRequest("GET", url, (), JSON)
         with pytest.raises(CallFailedError):
             await client.send(request)  # the first call of a process imports much
         with watched(), pytest.raises(CallFailedError):

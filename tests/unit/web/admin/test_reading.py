@@ -12,7 +12,7 @@ from router.model.job import ENDED
 from router.model.operations import Audit
 from router.model.settings import Api, Endpoint
 from router.operator.answers import HIDDEN
-from router.provider_calls import ranges
+from router.provider_calls.ranges import PublishedRanges
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.time_text import instant
 from router.store.values import Selector
@@ -230,4 +230,4 @@ async def test_job_states_are_counted_by_index(rig: Rig) -> None:
 
 
 def test_facts_have_the_names_that_the_rooms_of_management_give_them() -> None:
-    assert (subscription.FACTS, ranges.FACTS) == (reads.SUBSCRIPTIONS, reads.RANGES)
+    assert (subscription.FACTS, PublishedRanges.FACTS) == (reads.SUBSCRIPTIONS, reads.RANGES)

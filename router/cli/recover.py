@@ -1,0 +1,170 @@
+"""`router recover`: what a sender could not deliver is asked for again."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+
+import click
+
+from router.cli.admin import AdminClient
+from router.cli.completion_values import endpoint_names
+from router.cli.confirm import Consent, consent_options
+from router.cli.options import Options, addressed, place_options
+from router.cli.output import counted, moment, note, print_json, print_table, visible
+from router.errors import UsageError
+from router.model.recovery import Recovery, RecoveryPlan
+from router.operator.requests import LOCAL, By
+
+if TYPE_CHECKING:
+    from router.operator.protocol import Recovering
+
+POLL_S = 1.0
+T = TypeVar("T")
+
+
+@click.command()
+@click.argument("endpoint", shell_complete=endpoint_names)
+@place_options("dev", "store", "admin", "server")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="From when on: 6h (ago), a time. Default: where the last run ended, or 6h.",
+)
+@consent_options
+@click.pass_context
+def recover(
+    ctx: click.Context, /, *, place: Options, endpoint: str, since: str | None, consent: Consent
+) -> None:
+    """
+    Ask ENDPOINT's sender for what it could not deliver.
+
+    It delivers that again, or it is fetched and taken as a delivery. What arrived meanwhile is
+    known by its id, so asking twice does nothing twice.
+    """
+    begin = _instant(since)
+    if not consent.dry_run and not consent.yes and (place.as_json or not sys.stdin.isatty()):
+        raise UsageError("Not a terminal: pass --yes or --dry-run.")
+    if not consent.yes:
+        plan = _at(place, endpoint, lambda senders: senders.plan(endpoint, begin))
+        _show(place, plan)
+        if consent.dry_run or not plan.missed:
+            return
+        click.confirm("Recover them?", abort=True)
+    run = _at(place, endpoint, lambda senders: _done(senders, endpoint, begin))
+    _report(place, run)
+    if run.state != "done" or run.failed:
+        ctx.exit(1)
+
+
+def _instant(text: str | None) -> int | None:
+    if text is None:
+        return None
+    from router.clock import SystemClock
+    from router.store.time_text import instant
+
+    return instant(text, SystemClock().now())
+
+
+def _at(place: Options, endpoint: str, ask: "Callable[[Recovering], Awaitable[T]]") -> T:
+    """The answer of the server, else of a run on the store under its lock."""
+    if place.server is not None:
+        with AdminClient.of(place) as client:
+            return asyncio.run(_asked(ask, RemoteRecoveries(client)))
+    place, ruleset = place.working()
+    addressed(ruleset, endpoint)
+
+    async def here() -> T:
+        from router.wiring.recovery import open_recoveries
+
+        with AdminClient.of(place, ruleset) as client:
+            if client.is_there():
+                return await ask(RemoteRecoveries(client))
+        async with open_recoveries(ruleset, place.environ) as recoveries:
+            return await ask(recoveries)
+
+    return asyncio.run(here())
+
+
+async def _asked(ask: "Callable[[Recovering], Awaitable[T]]", senders: "Recovering") -> T:
+    return await ask(senders)
+
+
+async def _done(senders: "Recovering", endpoint: str, since: int | None) -> Recovery:
+    """The run at its end, however long the server takes."""
+    run = await senders.recover(endpoint, since, LOCAL)
+    try:
+        while run.state == "running":
+            note(f"{counted(run.seen, 'delivery')} looked at so far, {run.missed} missed")
+            await asyncio.sleep(POLL_S)
+            run = await senders.progress(endpoint)
+    except KeyboardInterrupt:
+        note("what was asked for is remembered: the next run goes on")
+        raise
+    return run
+
+
+class RemoteRecoveries:
+    """Those of the server behind an admin client."""
+
+    def __init__(self, client: AdminClient) -> None:
+        self._client = client
+
+    async def plan(self, endpoint: str, since: int | None) -> RecoveryPlan:
+        """What a run would ask for."""
+        asked = {"endpoint": endpoint, "since": since, "dry_run": True}
+        return self._client.post("/api/recover", asked, RecoveryPlan)
+
+    async def recover(self, endpoint: str, since: int | None, _by: By = LOCAL) -> Recovery:
+        """Begin a run, or look at the one that runs."""
+        return self._client.post("/api/recover", {"endpoint": endpoint, "since": since}, Recovery)
+
+    async def progress(self, endpoint: str) -> Recovery:
+        """How far it is."""
+        return self._client.read(f"/api/recoveries/{quote(endpoint, safe='')}", {}, Recovery)
+
+
+# -- what is printed
+
+
+def _show(place: Options, plan: RecoveryPlan) -> None:
+    if place.as_json:
+        print_json(plan)
+        return
+    click.echo(
+        f"{counted(plan.missed, 'missed delivery')} of {plan.seen:,} listed since "
+        f"{moment(plan.since)}"
+    )
+    if plan.passed:
+        note(f"{plan.passed} of them were asked for already: left out")
+    if plan.shown:
+        rows = [[moment(m.at), visible(m.event) or "-", visible(m.id)] for m in plan.shown]
+        print_table(("at", "event", "id at the sender"), rows)
+    more = plan.missed - plan.passed - len(plan.shown)
+    if more > 0:
+        click.echo(f"and {more:,} more")
+
+
+def _report(place: Options, run: Recovery) -> None:
+    if place.as_json:
+        print_json(run)
+        return
+    click.echo(f"{counted(run.missed, 'missed delivery')} since {moment(run.since)}{_parts(run)}")
+    if run.problem is not None:
+        word = "stopped" if run.state != "done" else "not all"
+        note(f"router: {word}: {visible(run.problem)}")
+    if run.state != "done":
+        note("what was asked for is remembered: run it again to go on")
+
+
+def _parts(run: Recovery) -> str:
+    words = (
+        (run.requested, "requested: the sender delivers them again"),
+        (run.stored, "fetched and stored"),
+        (run.known, "known already"),
+        (run.passed, "asked for before"),
+        (run.failed, "failed"),
+    )
+    said = [f"{count:,} {word}" for count, word in words if count]
+    return f": {'; '.join(said)}" if said else ""
