@@ -57,6 +57,14 @@ ASKED = [
         answer="Validation: Testing reachability Request-Id: 6d8f8b1e",
         other={"query": "validationtoken=x"},
     ),
+    Asked("dropbox", method="GET", query="challenge=abc123", answer="abc123", other={"query": ""}),
+    Asked(
+        "x",
+        method="GET",
+        query="crc_token=MDM0ODczZTEtNTY4",
+        answer='{"response_token":"sha256=RlDin2b+ZrzxaBitDGcFChcgEWtdi6hklSsg7PlAfY0="}',
+        other={"query": "crc=MDM0ODczZTEtNTY4"},
+    ),
 ]
 
 
