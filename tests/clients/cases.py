@@ -7,7 +7,9 @@ import msgspec
 
 from router.model.delivery import InboundRequest, LiveSecret, Verified
 from router.providers import Provider, builtin
+from router.providers.definition import spelled
 from router.providers.signatures import DECODERS, encode
+from router.providers.times import READERS, WRITERS
 from tests.clients.libraries import Library
 
 Headers = dict[str, str]
@@ -29,16 +31,24 @@ def a_case(library: Library, rng: random.Random, now_s: int) -> Case:
     provider = builtin()[library.provider]
     made = provider.invent_secret(rng.randbytes)
     stamp_s = now_s + rng.choice((0, 0, 0, -270, 270, -330, 330, -86_400, 10**6))
-    body = "".join(rng.choices(TEXTS, k=rng.randrange(1, 6))).encode()
-    signed = provider.sign(
+    number = f"msg_{rng.randrange(10**9)}"
+    signed = provider.prove(
         event="made",
-        body=body,
+        body=_content(provider, number, rng),
         key=made.sign,
-        delivery_id=f"msg_{rng.randrange(10**9)}",
+        delivery_id=number,
         now_ms=stamp_s * 1000,
     )
-    case = Case("as it was sent", dict(signed), body, made.verify, now_s)
-    return case if rng.random() < 0.3 else rng.choice(CHANGES)(case, provider, rng)
+    case = Case("as it was sent", dict(signed.headers), signed.body, made.verify, now_s)
+    return case if rng.random() < 0.3 else rng.choice(changes_of(provider))(case, provider, rng)
+
+
+def _content(provider: Provider, number: str, rng: random.Random) -> bytes:
+    """Any bytes, unless the proof stands among them."""
+    if _signature_name(provider):
+        return "".join(rng.choices(TEXTS, k=rng.randrange(1, 6))).encode()
+    event = rng.choice(provider.events).name
+    return provider.compose(provider.sample(event), number)
 
 
 def ours(library: Library, case: Case) -> bool:
@@ -81,7 +91,9 @@ def _stamp(case: Case, provider: Provider, rng: random.Random) -> Case:
     names = _stamp_names(provider)
     by = rng.choice((-1, 1, 10))
     if names:
-        moved = str(int(case.headers[names[0]]) + by)
+        time = provider.definition.verify.time
+        there = READERS[time](case.headers[names[0]].encode()) or 0
+        moved = WRITERS[time](there + by * 1000)
         return _changed(case, "another time", headers=case.headers | {names[0]: moved})
     name = _signature_name(provider)
     stamp, comma, rest = case.headers[name].partition(",")
@@ -120,20 +132,18 @@ def _parted(value: str, prefix: str) -> tuple[str, str]:
 
 
 def _signature_name(provider: Provider) -> str:
-    header = provider.definition.verify.header
-    return header if isinstance(header, str) else header[0]
+    """The header that holds the signature; "" where it stands in the body."""
+    return next(iter(spelled(provider.definition.verify.header)), "")
 
 
 def _stamp_names(provider: Provider) -> tuple[str, ...]:
-    names = provider.definition.verify.timestamp
-    return (names,) if isinstance(names, str) else names[:1]
+    return spelled(provider.definition.verify.stamp.header)[:1]
 
 
-CHANGES: tuple[Callable[[Case, Provider, random.Random], Case], ...] = (
-    _body,
-    _secret,
-    _missing,
-    _stamp,
-    _signature,
-    _several,
-)
+Change = Callable[[Case, Provider, random.Random], Case]
+_OF_HEADERS: tuple[Change, ...] = (_missing, _stamp, _signature, _several)
+
+
+def changes_of(provider: Provider) -> tuple[Change, ...]:
+    """What can be done to a request of this sender."""
+    return (_body, _secret, *(_OF_HEADERS if _signature_name(provider) else ()))

@@ -1,6 +1,8 @@
 """Each sender's own library as a judge: headers, body, secret and time in; genuine or not out."""
 
+import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from importlib import import_module
 from typing import Any
 
@@ -75,7 +77,31 @@ def _sendgrid(headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: in
     return bool(hook.verify_signature(body.decode(), signature, stamp))
 
 
+def _adyen(_headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: int) -> bool:
+    """It judges one item."""
+    module: Any = import_module("Adyen.util")
+    try:
+        return bool(module.is_valid_hmac_notification(json.loads(body), secret.decode()))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _box(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> bool:
+    """Without its tolerance, which its own clock would judge."""
+    module: Any = import_module("box_sdk_gen.internal.utils")
+    about = {"box-signature-version": "1", "box-signature-algorithm": "HmacSHA256"}
+    sent = {name.lower(): value for name, value in headers.items()} | about
+    if "box-delivery-timestamp" not in sent:
+        return False
+    made = module.compute_webhook_signature(body.decode(), sent, secret.decode())
+    age_s = now_s - datetime.fromisoformat(sent["box-delivery-timestamp"]).timestamp()
+    fits = module.compare_signatures(made, sent.get("box-signature-primary"))
+    return bool(fits) and abs(age_s) <= 600
+
+
 LIBRARIES = (
+    Library("adyen", "Adyen", _adyen),
+    Library("box", "box_sdk_gen", _box),
     Library("standard-webhooks", "standardwebhooks", _standard_webhooks),
     Library("resend", "standardwebhooks", _svix),
     Library("clerk", "standardwebhooks", _svix),

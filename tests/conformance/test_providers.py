@@ -63,14 +63,14 @@ def reason(provider: Provider, request: InboundRequest, *secrets: bytes) -> str 
 def guarded(provider: Provider) -> Iterator[bytes]:
     """The headers that prove, date, name and number a request."""
     d = provider.definition
-    sources = [d.verify.header, d.verify.timestamp, d.event.header, d.id.header if d.id else ()]
+    sources = [d.verify.header, d.verify.stamp.header, d.event.header, d.id.header if d.id else ()]
     return (spelled(names)[0].lower().encode() for names in sources if names)
 
 
 def spellings(provider: Provider) -> list[Names]:
     """The headers that play a part, each in its spellings."""
     d = provider.definition
-    known = [d.verify.header, d.verify.timestamp, d.event.header, d.id.header if d.id else ()]
+    known = [d.verify.header, d.verify.stamp.header, d.event.header, d.id.header if d.id else ()]
     return [*known, *(s.header for s in d.fields.values())]
 
 
