@@ -7,6 +7,7 @@ import yaml
 
 from router.providers.heads import FOLDER, heads
 from router.providers.provider import Provider
+from router.providers.published import with_published
 from router.providers.samples import parse_samples
 from router.providers.validation import parse_definition
 
@@ -59,6 +60,9 @@ def _provider(file: str) -> Provider:
     data = yaml.load((FOLDER / f"{file}.yaml").read_bytes(), _LOADER)  # noqa: S506
     definition = parse_definition(data, file=f"{file}.yaml")
     apart = FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first needed
-    return Provider(
-        definition, (lambda: parse_samples(apart.read_bytes())) if apart.is_file() else None
-    )
+    samples = (lambda: parse_samples(apart.read_bytes())) if apart.is_file() else None
+    facts = FOLDER / "published" / f"{file}.json"
+    if not facts.is_file():
+        return Provider(definition, samples)
+    whole, pieces = with_published(definition, facts.read_bytes())
+    return Provider(whole, samples, pieces)

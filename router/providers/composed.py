@@ -24,7 +24,6 @@ from router.providers.messages import STAMP, MessageTemplate
 from router.providers.scheme import Found, is_stale
 from router.providers.signatures import Candidates
 from router.providers.signed import SignatureScheme
-from router.providers.waiting import Verdict
 
 
 class ComposedScheme(SignatureScheme):
@@ -46,7 +45,7 @@ class ComposedScheme(SignatureScheme):
         secrets: Sequence[LiveSecret],
         now_ms: int,
         tolerance_s: int | None,
-    ) -> Verdict:
+    ) -> Verified | Refused:
         """Verified by the first secret that fits (of several items: the last), or why not."""
 
         def judged(one: Evidence) -> Verified | Refused:
@@ -82,8 +81,7 @@ class ComposedScheme(SignatureScheme):
         message = self._template.filled(evidence, secret)
         return (
             message is not None
-            and self._check(evidence.key or secret, signatures, message)
-            & self._equal(evidence, secret)
+            and self._check(secret, signatures, message) & self._equal(evidence, secret)
             and self._hash_fits(evidence)
         )
 
@@ -137,7 +135,7 @@ class ComposedScheme(SignatureScheme):
 
     def _again(self, evidence: Evidence, request: InboundRequest) -> Evidence:
         """The evidence of another request in place of this one; an item of a batch stays."""
-        other = Evidence(evidence.found, request, evidence.key)
+        other = Evidence(evidence.found, request)
         if self.rule.each is not None:
             other.payload = evidence.payload
         return other

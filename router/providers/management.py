@@ -31,7 +31,7 @@ mutation webhookSubscriptionCreate(
     userErrors { field message }
   }
 }"""
-_TOPIC = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)+")
+_TOPIC = re.compile(r"[a-z0-9_]+(?:[/.][a-z0-9_]+)+")
 _JSON = re.compile(r"application/(?:[a-z0-9.-]+\+)?json")
 _TAKEN = re.compile(r"\balready (?:been )?(?:taken|exists?)\b", re.IGNORECASE)
 _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
@@ -225,7 +225,7 @@ def is_topic(text: str) -> bool:
 
 def graphql_topic(topic: str) -> str:
     """`orders/create` as the GraphQL interface writes it: `ORDERS_CREATE`."""
-    return topic.replace("/", "_").upper()
+    return re.sub(r"[/.]", "_", topic).upper()
 
 
 def topic_table(topics: Iterable[str]) -> Mapping[str, str]:

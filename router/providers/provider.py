@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from router.model.delivery import (
+    JSON,
     REMOVED,
     InboundRequest,
     LiveSecret,
@@ -22,6 +23,7 @@ from router.providers.definition import (
     duration_s,
     spelled,
 )
+from router.providers.from_shape import payload_of
 from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
 from router.providers.hiding import without_token
@@ -30,7 +32,7 @@ from router.providers.read import Reader
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
 from router.providers.verify import Verifier
-from router.typing.shapes import Shapes, parse_shapes
+from router.typing.shapes import NO_PIECES, Pieces, Shapes, parse_shapes
 
 
 class EventInfo(msgspec.Struct, frozen=True):
@@ -62,14 +64,18 @@ class Provider(Sender):
     `publishes` are the addresses of its keys; `keyless`: an endpoint needs no secret beside them.
     `missing` is the first key of `verify` that an endpoint has yet to say, "" for none.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
-    `samples` gives those that are not in the definition.
+    `samples` gives those that are not in the definition, `published` shapes that are not.
     `verify`, `judge`, `accept_unsigned` and `read` are those of `Verifier` and `Reader`.
     """
 
     def __init__(
-        self, definition: Definition, samples: Callable[[], tuple[Sample, ...]] | None = None
+        self,
+        definition: Definition,
+        samples: Callable[[], tuple[Sample, ...]] | None = None,
+        published: Pieces = NO_PIECES,
     ) -> None:
-        super().__init__(definition, samples)
+        super().__init__(definition, samples, self._from_shape)
+        self._published = published
         self.name = definition.names[0]
         self.aliases = definition.names[1:]
         self.label = definition.label
@@ -118,7 +124,12 @@ class Provider(Sender):
     @cached_property
     def shapes(self) -> Shapes:
         """What is known of the payloads, by event name; parsed when first needed."""
-        return parse_shapes(self.definition.shapes)
+        return parse_shapes(self.definition.shapes, self._published)
+
+    def _from_shape(self, event: str) -> JSON | None:
+        """A payload of an event whose shape is published."""
+        shape = self.shapes.payload(event) if event in self._published else None
+        return None if shape is None else payload_of(shape)
 
     def unproved(
         self, request: InboundRequest, secrets: Sequence[LiveSecret]
@@ -150,10 +161,6 @@ class Provider(Sender):
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""
         return secret_kinds.verdict_on(self.definition, value)
-
-    def published(self, made: Invented) -> dict[str, bytes]:
-        """What its sender publishes who signs with what was made up, by address."""
-        return secret_kinds.published(self.definition, made)
 
     def can_sign(self, key: bytes) -> bool:
         """Could a sender prove itself with this? Not with a public key."""

@@ -28,14 +28,19 @@ class Sender:
     """
     Sends as one definition's sender does; header names in their first spelling.
 
-    `apart` gives the samples of a definition that has them elsewhere; called at most once.
+    `apart` gives the samples of a definition that has them elsewhere; called at most once. `made`
+    gives a payload of an event that has no sample of its own, None where it cannot.
     """
 
     def __init__(
-        self, definition: Definition, apart: Callable[[], tuple[Sample, ...]] | None = None
+        self,
+        definition: Definition,
+        apart: Callable[[], tuple[Sample, ...]] | None = None,
+        made: Callable[[str], JSON | None] = lambda _: None,
     ) -> None:
         self.definition = definition
         self._apart = apart
+        self._made = made
         self._names = {name for group in definition.events for name in group.names}
         self._kind = definition.reads[0]
 
@@ -98,7 +103,7 @@ class Sender:
         """The headers that say what a delivery is, but not who sent it: for who only reads."""
         d, (name, _) = self.definition, self.split_name(event)
         headers = header("Content-Type", _CONTENT_TYPES[self._kind])
-        headers += header(d.event.header, d.event.sent(name))
+        headers += header(d.event.header, name)
         headers += header(d.id.header if d.id else (), delivery_id)
         for source in d.fields.values():
             headers += header(source.header, source.sample)
@@ -128,8 +133,12 @@ class Sender:
         return next((action for action in found if isinstance(action, str)), None)
 
     def _sample(self, name: str) -> Sample | None:
-        wanted = {name, "*"} if not self._names or name in self._names else {name}
-        return next((s for s in self._samples if wanted & set(spelled(s.events))), None)
+        named = next((s for s in self._samples if name in spelled(s.events)), None)
+        if named is not None or (self._names and name not in self._names):
+            return named
+        if (payload := self._made(name)) is not None:
+            return Sample(name, payload, assumed=name)
+        return next((s for s in self._samples if "*" in spelled(s.events)), None)
 
     def sample_assumed(self, event: str) -> bool:
         """Is the shape of this event's sample known from elsewhere, not from the interface?"""

@@ -26,8 +26,8 @@ _FOR_SOME: frozenset[Code] = frozenset(
 
 class WalkResult(msgspec.Struct, frozen=True):
     """
-    One walk, and the events it was for. `guessed` events are none of the catalogue: they can only
-    tell that a condition is not constant.
+    One walk, and the events it was for. Of `guessed` events nothing is known: they can only tell
+    that a condition is not constant.
     """
 
     run: TypeWalk

@@ -92,7 +92,7 @@ class TypedSender(msgspec.Struct, frozen=True, eq=False):
 class Scene(msgspec.Struct, frozen=True, eq=False):
     """
     Events that look alike to an expression. `events` names them for people; `guessed` ones are
-    in no catalogue.
+    in no catalogue, or have no shape where others have one.
     """
 
     events: str
@@ -167,8 +167,11 @@ class Scenes:
 
     def _of_one(self, sender: TypedSender, patterns: Patterns) -> Iterator[Scene]:
         known = frozenset(sender.events)
-        for kind in _kinds(sender, patterns):
-            yield self._scene(sender, kind, Type(TEXT, texts=frozenset(kind.names), known=known))
+        kinds = _kinds(sender, patterns)
+        shaped = any(kind.payload is not None for kind in kinds)
+        for kind in kinds:
+            event = Type(TEXT, texts=frozenset(kind.names), known=known)
+            yield self._scene(sender, kind, event, guessed=shaped and kind.payload is None)
         for pattern in patterns or ():
             if any(
                 _let_in(name, actions, (pattern,))[0] for name, actions in sender.events.items()

@@ -21,7 +21,8 @@ An object may have more fields than it lists, and any of them may be missing or 
 says `closed: true`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from router.model.patterns import wildcard
@@ -40,6 +41,7 @@ from router.typing.lattice import (
     marked,
     with_kinds,
 )
+from router.typing.overlay import overlaid
 
 FORMATS = ("money", "joined", "timestamp", "date", "url", "email", "ip")
 """What a text may show: an exact number, comma-joined parts, a time, a day, …"""
@@ -59,14 +61,56 @@ _PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known", "rest"}) | {"for"}
 _DEPTH_MAX = 20
 
 
-class Shapes:
-    """The payload types of one provider, by event name."""
+class Pieces:
+    """Shapes by event name that the sender publishes, each read when it is first asked for."""
 
-    def __init__(self, payloads: tuple[tuple[tuple[str, ...], Type], ...]) -> None:
+    def __init__(self, types: Callable[[], Mapping[str, Any]], payloads: Mapping[str, str]) -> None:
+        self._types = types
         self._payloads = payloads
 
+    def __contains__(self, event: object) -> bool:
+        return event in self._payloads
+
+    @cached_property
+    def _reader(self) -> "_ShapeReader":
+        return _ShapeReader(self._types())
+
     def payload(self, event: str) -> Type | None:
-        """The shape of an event's payload, None if it has none."""
+        """The shape of an event's payload, None if it has none; of equal ones the same."""
+        name = self._payloads.get(event)
+        return None if name is None else self._reader.piece(name, "payloads")
+
+
+NO_PIECES = Pieces(dict, {})
+
+
+class Shapes:
+    """The payload types of one provider, by event name; `pieces` are those that are published."""
+
+    def __init__(
+        self, payloads: tuple[tuple[tuple[str, ...], Type], ...], pieces: Pieces = NO_PIECES
+    ) -> None:
+        self._payloads = payloads
+        self._pieces = pieces
+        self._overlaid: dict[tuple[int, int], Type] = {}
+        self._found: dict[str, Type | None] = {}
+
+    def payload(self, event: str) -> Type | None:
+        """The shape of an event's payload, None if it has none; of equal ones the same."""
+        if event not in self._found:
+            self._found[event] = self._payload(event)
+        return self._found[event]
+
+    def _payload(self, event: str) -> Type | None:
+        written, published = self._written(event), self._pieces.payload(event)
+        if written is None or published is None:
+            return published if written is None else written
+        key = (id(written), id(published))
+        if key not in self._overlaid:
+            self._overlaid[key] = overlaid(written, published)
+        return self._overlaid[key]
+
+    def _written(self, event: str) -> Type | None:
         return next(
             (
                 kind
@@ -77,9 +121,9 @@ class Shapes:
         )
 
 
-def parse_shapes(data: Mapping[str, Any]) -> Shapes:
+def parse_shapes(data: Mapping[str, Any], published: Pieces = NO_PIECES) -> Shapes:
     """
-    The shapes of a definition's `shapes:`.
+    The shapes of a definition's `shapes:`, with those that are published.
 
     Raises:
         ValueError: what is wrong, and where.
@@ -94,7 +138,8 @@ def parse_shapes(data: Mapping[str, Any]) -> Shapes:
     try:
         for name in pieces:
             reader.piece(name, f"shapes.types.{name}")
-        return Shapes(tuple(_payload(reader, entry, at) for at, entry in enumerate(payloads)))
+        written = tuple(_payload(reader, entry, at) for at, entry in enumerate(payloads))
+        return Shapes(written, published)
     except RecursionError:
         raise ValueError("`shapes` is nested too deeply") from None
 
@@ -124,6 +169,7 @@ class _ShapeReader:
     def __init__(self, pieces: Mapping[str, Any]) -> None:
         self._written = pieces
         self._pieces: dict[str, Type | None] = {}
+        self._named: dict[tuple[str, bool, bool], Type] = {}
 
     def piece(self, name: str, place: str) -> Type:
         """A basic type, a format, or a named piece."""
@@ -167,6 +213,16 @@ class _ShapeReader:
         others = data.get("type")
         return kind if others is None else joined([kind, self.shape(others, place, depth + 1)])
 
+    def _field(self, shape: Any, place: str, depth: int, *, optional: bool, closed: bool) -> Type:
+        """A field's type; the many that a name says are made once."""
+        if not isinstance(shape, str):
+            return _as_field(self.shape(shape, place, depth), optional=optional, closed=closed)
+        key = (shape, optional, closed)
+        if key not in self._named:
+            kind = self.shape(shape, place, depth)
+            self._named[key] = _as_field(kind, optional=optional, closed=closed)
+        return self._named[key]
+
     def object(self, data: Mapping[str, Any], place: str, depth: int) -> Type:
         """An object by its fields."""
         closed = data.get("closed", False)
@@ -178,11 +234,9 @@ class _ShapeReader:
             if not isinstance(written, Mapping):
                 raise ValueError(f"`{place}.{key}` is a mapping of names to shapes")
             for name, shape in written.items():
-                plain = str(name).removesuffix("?")
-                fields[plain] = _field(
-                    self.shape(shape, f"{place}.{plain}", depth + 1),
-                    str(name).endswith("?"),
-                    closed=closed,
+                plain, optional = str(name).removesuffix("?"), str(name).endswith("?")
+                fields[plain] = self._field(
+                    shape, f"{place}.{plain}", depth + 1, optional=optional, closed=closed
                 )
         rest = None if closed else ANY
         if "rest" in data:
@@ -190,7 +244,7 @@ class _ShapeReader:
         return Type(OBJECT, fields=fields, rest=rest)
 
 
-def _field(kind: Type, optional: bool, *, closed: bool) -> Type:
+def _as_field(kind: Type, *, optional: bool, closed: bool) -> Type:
     """A field's type: what is written may be null or absent is marked, the rest is only allowed."""
     if optional:
         kind = with_kinds(kind, kind.kinds | ABSENT)

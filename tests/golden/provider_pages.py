@@ -1,7 +1,8 @@
 """The facts of providers as Markdown, so that docs/ says what the definitions say."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from router.expressions import encode_json
 from router.providers.definition import (
@@ -96,7 +97,7 @@ def facts(provider: Provider) -> str:
     rows += [f"| {name} | {value} |" for name, value in _ways(provider)]
     if provider.events:
         rows += ["", "| Group | Event | Actions |", "|---|---|---|"]
-        rows += [_event_row(event) for event in provider.events]
+        rows += _event_rows(provider.events)
     return "\n".join(rows) + "\n"
 
 
@@ -169,19 +170,11 @@ def _signature(rule: VerifyRule) -> str:
         rule.separator and f" (a list, parted by `{rule.separator}`)",
         *_dated(rule),
         _hashed(rule.body_hash),
-        _certified(rule),
         f"; the field `{rule.equals}` is the secret" if rule.equals else "",
         f"; the secret is {rule.key}" if rule.key != "text" else "",
         "; **the body is not signed whole**" if rule.partial else "",
     )
     return "".join(parts)
-
-
-def _certified(rule: VerifyRule) -> str:
-    if (given := rule.certificate) is None:
-        return ""
-    where, hosts = _place(given.place), " or ".join(f"`{host}`" for host in given.hosts)
-    return f"; by the certificate at the address in {where}, fetched from {hosts} only"
 
 
 _MADE_BY = {
@@ -282,7 +275,21 @@ def _headers(names: Names) -> str:
     return " or ".join(f"`{name}`" for name in spelled(names))
 
 
-def _event_row(event: EventInfo) -> str:
-    actions = [f"`{a}`{'*' if a in event.assumed_actions else ''}" for a in event.actions]
-    name = f"`{event.name}`{'*' if event.assumed else ''}"
-    return f"| {event.group} | {name} | {', '.join(actions)} |"
+_ROWS_MAX = 60
+
+
+def _event_rows(events: Sequence[EventInfo]) -> Iterator[str]:
+    """A row for each; of a long catalogue for those of a group that have the same actions."""
+    apart = len(events) <= _ROWS_MAX
+
+    def alike(event: EventInfo) -> tuple[str, ...]:
+        return (event.group, _actions(event), *([event.name] if apart else ()))
+
+    for (group, actions, *_), several in groupby(events, alike):
+        names = ", ".join(f"`{event.name}`{'*' if event.assumed else ''}" for event in several)
+        yield f"| {group} | {names} | {actions} |"
+
+
+def _actions(event: EventInfo) -> str:
+    marks = dict.fromkeys(event.assumed_actions, "*")
+    return ", ".join(f"`{action}`{marks.get(action, '')}" for action in event.actions)

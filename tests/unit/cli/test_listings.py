@@ -99,7 +99,9 @@ def test_a_provider_tells_which_events_and_samples_are_assumed(router: Router) -
     assert ["Repository", "push", "-", "as shown"] in lines
     assert ["Set-up and dispatch", "repository_dispatch*", "-", "assumed*"] in lines
     (issues,) = [line for line in lines if line[1:2] == ["issues"]]
-    assert issues[2].startswith("opened, closed, labeled, reopened*")
+    assert issues[2].startswith("opened, closed, labeled, ")
+    assert ", reopened*, edited*" in issues[2]
+    assert ["Others", "milestone", "closed, created, deleted, edited, opened", "assumed*"] in lines
     reported = json.loads(router("providers", "shopify", "--json").out)["events"]
     assumed = {event["name"]: event["payload_assumed"] for event in reported}
     assert (assumed["orders/create"], assumed["orders/paid"]) == (False, True)

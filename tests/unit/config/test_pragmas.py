@@ -10,7 +10,7 @@ endpoints:
   shop: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, verify: none}
 rules:
 """
-UNKNOWN = "returns/request"
+UNKNOWN = "lottery/request"
 
 
 def loaded(rules: str) -> Loaded:
@@ -41,7 +41,7 @@ def test_alone_above_it() -> None:
 
 
 def test_several_codes_and_several_pragmas() -> None:
-    both = "[returns/request, parcels/*]"
+    both = "[lottery/request, parcels/*]"
     one = "# check: ignore unknown-event,glob-without-event new in spring"
     assert said(rule(f"{both}  {one}")) == []
     two = "# check: ignore unknown-event new\n    # check: ignore glob-without-event new"
@@ -59,7 +59,7 @@ def test_all_lines_of_a_text_that_begins_there() -> None:
     rules = (
         "  - id: a\n    from: shop\n    events:\n"
         "      # check: ignore unknown-event new in spring\n"
-        "      - >-\n        returns/request\n    actions: {log: hi}\n"
+        "      - >-\n        lottery/request\n    actions: {log: hi}\n"
     )
     assert said(rules) == []
     assert said(rules.replace("      # check: ignore unknown-event new in spring\n", "")) != []
@@ -77,7 +77,7 @@ def test_inside_a_text_of_several_lines_too() -> None:
 
 
 def test_behind_the_sign_of_a_block_text_it_is_a_comment() -> None:
-    events = ">-  # check: ignore unknown-event new in spring\n      returns/request"
+    events = ">-  # check: ignore unknown-event new in spring\n      lottery/request"
     assert said(rule(events)) == []
 
 

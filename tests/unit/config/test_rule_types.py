@@ -9,7 +9,7 @@ endpoints:
   shop: {paths: /shop, provider: shopify, verify: none}
   mail: {paths: /mail, provider: sendgrid, verify: none}
   code: {paths: /code, provider: github, verify: none}
-  pay: {paths: /pay, provider: stripe, verify: none}
+  pay: {paths: /pay, provider: standard-webhooks, verify: none}
 """
 
 
@@ -64,7 +64,10 @@ def test_a_definition_is_checked_once_for_the_events_of_its_users() -> None:
 
 
 def test_a_definition_that_nobody_uses_is_checked_for_everybody() -> None:
-    assert codes("define: {a: payload.total_prices, b: payload.anything}\n") == ["unknown-field"]
+    assert codes("define: {a: payload.total_prices, b: payload.anything}\n") == [
+        "misspelt-field",
+        "unknown-field",
+    ]
 
 
 def test_the_type_of_a_definition_reaches_its_users() -> None:

@@ -36,13 +36,16 @@ repository_dispatch
     ("name", "events"), [("commerce", TOPICS), ("email", MAIL_EVENTS), ("code-host", HUB_EVENTS)]
 )
 def test_catalogues_are_whole(name: str, events: str) -> None:
-    assert {e.name for e in builtin()[name].events} == set(events.split())
+    """What the interface names; what senders publish beside it is held in tests/shapes."""
+    assert {e.name for e in builtin()[name].events} >= set(events.split())
 
 
 @pytest.mark.parametrize("name", ["email", "code-host", "gitlab"])
 def test_every_event_has_the_words_of_the_settings_screen(name: str) -> None:
     provider = builtin()[name]
-    assert set(provider.definition.settings) == {e.name for e in provider.events}
+    assert set(provider.definition.settings) == {
+        e.name for e in provider.events if e.group != "Others"
+    }
 
 
 ONCE = {"dropbox", "woocommerce"}

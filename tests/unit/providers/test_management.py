@@ -30,7 +30,7 @@ TOPICS = [info.name for info in builtin()["shopify"].events]
 
 
 def test_the_whole_catalogue_has_a_table() -> None:
-    assert len(topic_table(TOPICS)) == len(TOPICS) == 39
+    assert len(topic_table(TOPICS)) == len(TOPICS) > 200
     assert topic_table(TOPICS)["ORDERS_CREATE"] == "orders/create"
     assert graphql_topic("customers/data_request") == "CUSTOMERS_DATA_REQUEST"
 

@@ -1,0 +1,1 @@
+"""Shapes and catalogues made from what senders publish, and held against their payloads."""
