@@ -14,7 +14,8 @@ from router.cli.option_file import read_named
 from router.cli.output import note, print_json
 from router.cli.providers import names_of
 from router.diagnosis.probe import known_senders
-from router.diagnosis.scheme_finder import FittingScheme, fits, titled
+from router.diagnosis.proof_candidates import titled
+from router.diagnosis.scheme_finder import FittingScheme, fits
 from router.errors import UsageError
 from router.model.delivery import InboundRequest, LiveSecret
 from router.providers import builtin

@@ -44,7 +44,11 @@ def remade(verify: dict[str, Any], number: dict[str, Any] | None) -> Provider:
     return Provider(a_definition(verify=verify, **keys))
 
 
-@pytest.mark.parametrize("name", EVERY)
+TOLD = [n for n in EVERY if "{json:" not in a_provider(n).definition.verify.message]
+"""Who signs a choice of fields is known by name only."""
+
+
+@pytest.mark.parametrize("name", TOLD)
 def test_the_scheme_of_every_provider_is_found(name: str) -> None:
     provider = a_provider(name)
     request, secret = a_delivery(provider), invented(provider).verify
