@@ -233,7 +233,7 @@ class ProviderEntry(Entry):
     refuse_with: Annotated[int | None, doc("The status of a refused request.")] = None
     methods: Annotated[list[SourceText] | None, doc("HTTP methods it sends by.")] = None
     read: Annotated[
-        list[Literal["json", "form", "text"]] | None,
+        list[Literal["json", "form", "text", "multipart", "xml"]] | None,
         doc("What its bodies are."),
     ] = None
     form_field: Annotated[SourceText | None, doc("The field of a form that holds the JSON.")] = None

@@ -18,8 +18,9 @@ from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, 
 from router.providers import hints
 from router.providers.definition import SIGNATURES, spelled
 from router.providers.headers import Ambiguous, wire
+from router.providers.odd_body import OddBodyError
 from router.providers.provider import Provider
-from router.providers.read import OddBodyError, decoded
+from router.providers.read import decoded
 from router.providers.scheme import spellings
 
 HEADERS_MAX = 40

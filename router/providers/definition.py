@@ -19,7 +19,7 @@ Names = str | tuple[str, ...]
 
 TokenAlgorithm = Literal["RS256", "ES256", "EdDSA", "HS256"]
 
-BodyKind = Literal["json", "form", "text"]
+BodyKind = Literal["json", "form", "text", "multipart", "xml"]
 
 
 class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

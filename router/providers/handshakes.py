@@ -16,8 +16,9 @@ from router.providers.allowed_hosts import is_allowed
 from router.providers.credentials import equal_one
 from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import wire
+from router.providers.odd_body import OddBodyError
 from router.providers.queries import parameters
-from router.providers.read import OddBodyError, decoded
+from router.providers.read import decoded
 from router.providers.respond import (
     ANYTHING,
     HARMLESS,

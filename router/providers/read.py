@@ -14,6 +14,9 @@ from router.model.delivery import JSON, DeliveryEvent, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, ValueSource, spelled
 from router.providers.headers import Spellings
+from router.providers.multipart_form import is_multipart, parts_of
+from router.providers.odd_body import OddBodyError
+from router.providers.xml_body import elements_of
 from router.structure import MeasuredBody, too_complex
 
 UNKNOWN = "unknown"
@@ -60,15 +63,6 @@ class Reading(msgspec.Struct, frozen=True):
     reason: str | None
     event_name: str
     delivery_id: bytes | None
-
-
-class OddBodyError(Exception):
-    """The body gives no events."""
-
-    def __init__(self, state: Literal["unparsed", "too_complex"], reason: str) -> None:
-        super().__init__(reason)
-        self.state = state
-        self.reason = reason
 
 
 Found = dict[bytes, bytes]
@@ -158,6 +152,10 @@ class Reader:
             return decoded(request.body, weighed), None
         if kind == "text":
             return _read(bytes.decode, request.body), None
+        if kind == "multipart":
+            return parts_of(request.body, found.get(b"content-type", b"")), None
+        if kind == "xml":
+            return elements_of(request.body), None
         # Who sends no body sends a form in the address.
         form = request.query_string if request.method in _BODILESS else request.body
         if self._form_field and forms.has_field(form, self._form_field):
@@ -212,13 +210,21 @@ def decoded(body: bytes, weighed: MeasuredBody | None = None) -> JSON:
         raise OddBodyError("unparsed", str(e)) from None
 
 
+_NAMED: tuple[tuple[bytes, BodyKind], ...] = (
+    (b"json", "json"),
+    (b"xml", "xml"),
+    (b"text/", "text"),
+)
+
+
 def kind_of(content_type: bytes, kinds: tuple[BodyKind, ...]) -> BodyKind:
     """What a body is: by its content type, where several kinds are known, else the first."""
     if len(kinds) > 1:
         if forms.is_form(content_type) and "form" in kinds:
             return "form"
-        named: tuple[tuple[bytes, BodyKind], ...] = ((b"json", "json"), (b"text/", "text"))
-        for word, kind in named:
+        if is_multipart(content_type) and "multipart" in kinds:
+            return "multipart"
+        for word, kind in _NAMED:
             if word in content_type[:256].lower() and kind in kinds:
                 return kind
     return kinds[0]

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from router.expressions import decode_json, encode_json
 from router.model.delivery import JSON, InboundRequest
+from router.providers import multipart_form, xml_body
 from router.providers.definition import Definition, Sample, spelled
 from router.providers.read import dug
 from router.providers.secret_kinds import way_of
@@ -18,6 +19,8 @@ _CONTENT_TYPES = {
     "json": "application/json",
     "form": "application/x-www-form-urlencoded",
     "text": "text/plain; charset=utf-8",
+    "multipart": f"multipart/form-data; boundary={multipart_form.BOUNDARY}",
+    "xml": "application/xml",
 }
 
 _NOWHERE = "http://127.0.0.1"
@@ -195,7 +198,12 @@ def _fresh(payload: JSON) -> JSON:
 
 
 def _plain(kind: str, payload: JSON) -> bytes:
-    """A body that is no JSON: a form of an object's fields, or a text."""
+    """A body that is no JSON: a form of an object's fields, an element, or a text."""
+    if kind == "multipart" and isinstance(payload, dict):
+        return multipart_form.written(payload)
+    if kind == "xml" and isinstance(payload, dict):
+        root = next(iter(payload.items()), ("empty", ""))
+        return xml_body.written(*root).encode("utf-8")
     if kind == "text" and isinstance(payload, str):
         return payload.encode("utf-8")
     if kind == "form" and isinstance(payload, dict):

@@ -83,7 +83,7 @@ def _check_names(d: Definition) -> Iterator[Fault]:
         *((True, ("fields", root), f"{root!r} is not a name for a root") for root in roots),
         (not d.methods, ("methods",), "`methods` needs at least one method"),
         *((True, ("methods",), f"{method!r} is not a method") for method in methods),
-        (not d.reads, ("read",), "`read` is one or more of json form text"),
+        (not d.reads, ("read",), "`read` is one or more of json form text multipart xml"),
     )
 
 

@@ -35,7 +35,7 @@ def test_a_small_definition_is_enough() -> None:
         ({"methods": ["post"]}, "not a method"),
         ({"methods": []}, "at least one method"),
         ({"read": []}, "one or more of json form text"),
-        ({"read": "xml"}, "Invalid enum value"),
+        ({"read": "yaml"}, "Invalid enum value"),
         ({"fields": {"Shop": {"header": "X-Shop"}}}, "not a name for a root"),
         ({"verify": {"scheme": "sha1", "header": "X-S"}}, "Invalid enum value 'sha1'"),
         ({"verify": HMAC | {"algorithm": "md5"}}, "Invalid enum value 'md5'"),
