@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tests.missed_api import MissedApi
 
 TOKEN = "shpat-0123456789abcdef"
+SCOPES = "/admin/oauth/access_scopes.json"
 HOOKS = ["192.0.2.0/24", "2001:db8:1::/48"]
 
 
@@ -55,6 +56,8 @@ class ApiServer:
         self.limit: Callable[[], bool] = lambda: False
         self.made: dict[int, dict[str, Any]] = {}
         self.missed = MissedApi(url)
+        self.scopes: Any = [{"handle": "read_orders"}, {"handle": "write_customers"}]
+        self.scopes_asked = 0
 
     def answer(self, asked: Asked) -> Answer:
         """What the interface says."""
@@ -73,6 +76,12 @@ class ApiServer:
 def _token(asked: Asked) -> str | None:
     h = asked.headers
     return h.get("x-shopify-access-token") or h.get("x-commerce-access-token")
+
+
+def _scopes(server: ApiServer, asked: Asked) -> Answer:
+    if _token(asked) != TOKEN:
+        return Answer(401, {"errors": "[API] Invalid API key or access token"})
+    return Answer(200, {"access_scopes": server.scopes})
 
 
 def _create(server: ApiServer, asked: Asked, _version: str) -> Answer:
@@ -168,6 +177,7 @@ _ROUTES: tuple[tuple[str, Callable[..., Answer]], ...] = (
     (rf"POST {_VERSION}/webhooks\.json", _create),
     (rf"POST {_VERSION}/webhooks/(\d+)/notifications\.json", _notify),
     (rf"POST {_VERSION}/graphql\.json", _graphql),
+    (re.escape(f"GET {SCOPES}"), _scopes),
     (r"GET /meta", _meta),
     (r"GET /(repos/[\w.-]+/[\w.-]+|orgs/[\w.-]+)/hooks\?per_page=100", _hooks),
     (rf"GET /({_OF})/hook(s/\d+)?/deliveries\?.*", _attempts),
@@ -187,6 +197,10 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(length)
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = Asked(self.command, self.path, headers, json.loads(data) if data else None)
+        if self.path == SCOPES:  # asked for before anything else, and no part of any script
+            self.api.scopes_asked += 1
+            self._send(self.api.answer(asked))
+            return
         self.api.asked.append(asked)
         scripted = self.api.script.popleft() if self.api.script else None
         if isinstance(scripted, str):

@@ -1,6 +1,6 @@
 """What `router subscriptions` works with: the endpoint, its sender's API, the plan, the store."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -16,7 +16,15 @@ from router.errors import SecretMissing, UsageError
 from router.model.patterns import wildcard
 from router.model.settings import Endpoint
 from router.model.store_address import StoreAddress
-from router.model.subscription import FACTS, Subscription, fact_name, subscriptions
+from router.model.subscription import (
+    FACTS,
+    SCOPES,
+    GrantedScopes,
+    Subscription,
+    fact_name,
+    granted_at,
+    subscriptions,
+)
 from router.operator.requests import RememberRequest
 from router.provider_calls.subscriptions import SubscriptionApi
 from router.providers import Provider
@@ -40,12 +48,16 @@ class ApiOptions(msgspec.Struct, frozen=True):
 
 
 class PlannedTopic(msgspec.Struct, frozen=True):
-    """One topic of a plan. `record` is what is known of it, None for nothing."""
+    """
+    One topic of a plan. `record` is what is known of it, None for nothing; `needs` are the scopes
+    of which the token has none, though it needs one.
+    """
 
     topic: str
     address: str
-    do: Literal["create", "keep", "unsure"]
+    do: Literal["create", "keep", "unsure", "forbidden"]
     record: Subscription | None = None
+    needs: tuple[str, ...] = ()
 
 
 class SubscriptionPlan(msgspec.Struct, frozen=True):
@@ -229,10 +241,12 @@ def planned(
     way: SubscriptionApi,
     known: Mapping[str, Subscription],
     *,
+    granted: Collection[str] | None = None,
     again: bool,
 ) -> SubscriptionPlan:
     """
-    What is to be made, and what was made before.
+    What is to be made, and what was made before. `granted` are the scopes of the token, None if
+    nobody knows.
 
     Raises:
         UsageError: senders could not reach the address, or the shop would have too many.
@@ -241,10 +255,7 @@ def planned(
     for topic in dict.fromkeys(topics):
         address = address_for(ruleset, endpoint, topic)
         record = known.get(fact_name(access.base, topic, address))
-        do: Literal["create", "keep", "unsure"] = "create"
-        if record is not None and not again:
-            do = "keep" if record.state == "made" else "unsure"
-        rows.append(PlannedTopic(topic, address, do, record))
+        rows.append(_row(topic, address, record, access, granted, again=again))
     local = [row.address for row in rows if _is_local(row.address)]
     if local and not _is_local(access.base):  # of use to a sender on this machine alone
         raise UsageError(
@@ -258,6 +269,22 @@ def planned(
             f"more than the {access.rule.subscriptions_max:,} an app may have"
         )
     return SubscriptionPlan(endpoint.name, access, way, tuple(rows), known)
+
+
+def _row(
+    topic: str,
+    address: str,
+    record: Subscription | None,
+    access: Access,
+    granted: Collection[str] | None,
+    *,
+    again: bool,
+) -> PlannedTopic:
+    if record is not None and not again:
+        return PlannedTopic(topic, address, "keep" if record.state == "made" else "unsure", record)
+    rule = access.rule.scopes
+    needs = rule.missing(topic, granted) if rule and granted is not None else ()
+    return PlannedTopic(topic, address, "forbidden" if needs else "create", record, needs)
 
 
 def address_for(ruleset: Ruleset, endpoint: Endpoint, topic: str) -> str:
@@ -278,6 +305,21 @@ def read_records(address: StoreAddress) -> dict[str, Subscription]:
     """The subscriptions that the store has, by the names of their facts."""
     facts: Mapping[str, Any] = {}
     return subscriptions(read_store(address, lambda reader: reader.recall(FACTS), absent=facts))
+
+
+def known_scopes(address: StoreAddress, base: str) -> tuple[str, ...] | None:
+    """The scopes that the token for a shop had when they were last asked for."""
+    facts: Mapping[str, Any] = {}
+    found = granted_at(
+        read_store(address, lambda reader: reader.recall(SCOPES), absent=facts), base
+    )
+    return found.scopes if found else None
+
+
+async def remember_scopes(place: Options, ruleset: Ruleset, granted: GrantedScopes) -> None:
+    """Make these durable. Raises StoreRefused: as `remember`."""
+    request = RememberRequest(scopes=(granted,))
+    await act_here(place, ruleset, lambda verbs: verbs.remember(request), makes_store=True)
 
 
 async def remember(place: Options, ruleset: Ruleset, facts: Mapping[str, Any]) -> None:

@@ -18,20 +18,24 @@ from router.cli.subscription_plan import (
     SubscriptionPlan,
     access_for,
     endpoint_of,
+    known_scopes,
     planned,
     read_records,
     remember,
+    remember_scopes,
     topics_given,
     topics_of_rules,
 )
 from router.clock import SystemClock
 from router.errors import NotFound, UsageError
 from router.model.settings import Endpoint
+from router.model.subscription import GrantedScopes
 from router.provider_calls import subscriptions
+from router.provider_calls.answers import CallFailedError
 from router.provider_calls.client import ProviderClient, hosts_of
 from router.provider_calls.rate_limit import Pace
 from router.provider_calls.subscriptions import Subscriber, SubscriptionApi, SubscriptionResult
-from router.providers.management import Access, is_topic, topic_table
+from router.providers.management import Access, BadAnswerError, is_topic, topic_table
 from router.rules.ruleset import Ruleset
 
 
@@ -50,7 +54,7 @@ def create(place: Options, name: str, given: dict[str, Any]) -> bool:
     if not (place.as_json and plan.wanted and given["yes"]):
         _show(place, plan)
     if not plan.wanted:
-        return all(row.do != "unsure" for row in plan.rows)
+        return all(row.do == "keep" for row in plan.rows)
     if given["dry_run"]:
         return True
     if asking:
@@ -61,7 +65,8 @@ def create(place: Options, name: str, given: dict[str, Any]) -> bool:
             asyncio.run(_create(place, ruleset, plan, given["timeout"], done))
     finally:
         _report(place, results)  # what was made is made, whatever stopped us
-    return all(result.outcome == "made" for result in results)
+    forbidden = any(row.do == "forbidden" for row in plan.rows)
+    return all(result.outcome == "made" for result in results) and not forbidden
 
 
 def send_test(place: Options, *, endpoint: str, what: str, timeout: float, **given: Any) -> bool:
@@ -128,6 +133,9 @@ def _plan(
     graphql = given["graphql"]
     if graphql is None:
         graphql = given["graphql_path"] is not None or endpoint.api.graphql
+    granted = known_scopes(ruleset.server.store, access.base)
+    if access.rule.scopes is not None and not given["dry_run"]:
+        granted = asyncio.run(_granted(place, ruleset, access, given["timeout"])) or granted
     return planned(
         ruleset,
         endpoint,
@@ -135,8 +143,29 @@ def _plan(
         access,
         SubscriptionApi(graphql, path),
         read_records(ruleset.server.store),
+        granted=granted,
         again=given["again"],
     )
+
+
+async def _granted(
+    place: Options,
+    ruleset: Ruleset,
+    access: Access,
+    timeout: float,  # noqa: ASYNC109 - of each call, not of this
+) -> tuple[str, ...] | None:
+    """The scopes of the token, which are remembered; None: the sender does not say."""
+    clock = SystemClock()
+    pace = Pace(clock, access.rule.subscriptions_per_s)
+    try:
+        async with _client(ruleset, access, timeout) as client:
+            scopes = await subscriptions.granted_scopes(client, access, clock=clock, pace=pace)
+    except (BadAnswerError, CallFailedError) as error:
+        note(f"the token's scopes are not known: {visible(str(error))}")
+        return None
+    granted = GrantedScopes(access.base, scopes, clock.now())
+    await remember_scopes(place, ruleset, granted)
+    return scopes
 
 
 def _topics(ruleset: Ruleset, endpoint: Endpoint, given: dict[str, Any]) -> list[str]:
@@ -178,11 +207,15 @@ def _show(place: Options, plan: SubscriptionPlan) -> None:
             f"no answer ever came for {', '.join(unsure)}: look at the sender's list of webhooks; "
             "--again requests them once more"
         )
+    if scopes := sorted({scope for row in plan.rows for scope in row.needs}):
+        note(f"give the app the scope {' or '.join(scopes)}, and install it again")
     click.echo(f"{counted(len(plan.wanted), 'subscription')} to create")
 
 
 def _step(row: PlannedTopic) -> str:
     record = row.record
+    if row.needs:
+        return f"the token may not: it needs the scope {' or '.join(row.needs)}"
     if record is None:
         return "create"
     since = moment(record.asked_at)

@@ -9,6 +9,9 @@ import msgspec
 FACTS = "subscription/"
 """The names of the facts that hold records begin so."""
 
+SCOPES = "scopes/"
+"""So do those of what a token was allowed."""
+
 SubscriptionState = Literal["asked", "made"]
 
 
@@ -26,6 +29,27 @@ class Subscription(msgspec.Struct, frozen=True):
     state: SubscriptionState
     asked_at: int
     id: str | None = None
+
+
+class GrantedScopes(msgspec.Struct, frozen=True):
+    """What the token for a shop at `base` was allowed, in Unix milliseconds `at`."""
+
+    base: str
+    scopes: tuple[str, ...]
+    at: int
+
+
+def scopes_name(base: str) -> str:
+    """The name under which the scopes at one shop are remembered."""
+    return SCOPES + hashlib.sha256(base.encode()).hexdigest()[:32]
+
+
+def granted_at(facts: Mapping[str, Any], base: str) -> GrantedScopes | None:
+    """What `recall(SCOPES)` gave for one shop."""
+    try:
+        return msgspec.convert(facts.get(scopes_name(base)), GrantedScopes)
+    except msgspec.ValidationError:
+        return None
 
 
 def fact_name(base: str, topic: str, address: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.selector import Criteria
-from router.model.subscription import Subscription
+from router.model.subscription import GrantedScopes, Subscription
 from router.store.values import Selector
 
 RATE = 10.0
@@ -143,6 +143,10 @@ class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RememberRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Subscriptions by the names of their facts, as `router subscriptions` found them."""
+    """
+    Subscriptions by the names of their facts, as `router subscriptions` found them, and what the
+    tokens are allowed.
+    """
 
-    facts: dict[str, Subscription | None]
+    facts: dict[str, Subscription | None] = {}
+    scopes: tuple[GrantedScopes, ...] = ()

@@ -12,7 +12,7 @@ from router.model.ids import Ids
 from router.model.job import Job
 from router.model.operations import Change, Item, Planned, Replay
 from router.model.selector import Criteria
-from router.model.subscription import is_subscription
+from router.model.subscription import is_subscription, scopes_name
 from router.operator import answers, retention
 from router.operator.audit import AuditTrail
 from router.operator.id_lookup import look_up, present, whole_ids
@@ -331,10 +331,12 @@ class StoreVerbs(TargetVerbs):
         """
         if not all(map(is_subscription, request.facts.items())):
             raise UsageError("facts are subscriptions by name")
-        line = self.audit.line(by, "remember", {"facts": sorted(request.facts)})
-        await self._store.remember(msgspec.to_builtins(request.facts), line)
-        self.audit.log(line, len(request.facts))
-        return answers.Remembered(len(request.facts))
+        scopes = {scopes_name(granted.base): granted for granted in request.scopes}
+        facts = {**request.facts, **scopes}
+        line = self.audit.line(by, "remember", {"facts": sorted(facts)})
+        await self._store.remember(msgspec.to_builtins(facts), line)
+        self.audit.log(line, len(facts))
+        return answers.Remembered(len(facts))
 
     async def backed_up(self, note: BackupNote, by: By = LOCAL) -> answers.Noted:
         """Note in the audit a backup that was made beside the server."""

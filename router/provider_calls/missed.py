@@ -101,11 +101,13 @@ class MissedDeliveries:
             try:
                 answer = await self._client.send(request)
             except CallFailedError as error:
+                self._pace.ended()
                 if not error.arrived:
                     raise StoppedError(str(error)) from None
                 words = str(error)
                 await self._clock.sleep(RETRY_S * (number + 1))
                 continue
+            self._pace.ended()
             wait_s = _pause_of(answer)
             self._free_at = self._clock.monotonic() + (wait_s or 0.0)
             if answer.status == 401:

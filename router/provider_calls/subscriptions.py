@@ -12,6 +12,7 @@ from router.clock import Clock
 from router.model.subscription import Subscription, fact_name
 from router.provider_calls.answers import ApiAnswer, CallFailedError, Sends, refused
 from router.provider_calls.rate_limit import Pace
+from router.providers import management
 from router.providers.management import (
     Access,
     ApiRequest,
@@ -19,8 +20,10 @@ from router.providers.management import (
     NotSubscribed,
     Subscribed,
     notify,
+    read_scopes,
     read_subscribed,
     read_subscribed_graphql,
+    read_throttled,
     subscribe,
     subscribe_graphql,
 )
@@ -148,7 +151,7 @@ class Subscriber:
             self._known[name] = record
 
     async def _answer(self, topic: str, address: str) -> ApiAnswer:
-        """The first answer that is not `429`, waiting as long as the sender asks."""
+        """The first answer that is not "too many", waiting as long as the sender asks."""
         if self._way.graphql:
             request = subscribe_graphql(self._access, topic, address, path=self._way.path)
         else:
@@ -167,21 +170,54 @@ class Subscriber:
 
 async def patient(client: Sends, request: ApiRequest, *, clock: Clock, pace: Pace) -> ApiAnswer:
     """
-    The answer to a request that is sent again, later, while the sender says `429`. The caller has
-    taken the first turn.
+    The answer to a request that is sent again, later, while the sender says that there are too
+    many: `429`, or GraphQL's error `THROTTLED`. The caller has taken the first turn.
 
     Raises:
         CallFailedError: there is no answer.
     """
-    answer = await client.send(request)
+    answer = await _sent(client, request, pace)
     for _ in range(WAITS_MAX):
-        if answer.status != 429:
+        wait_s = throttled_s(answer)
+        if wait_s is None:
             break
-        wait_s = WAIT_S if answer.retry_after_s is None else answer.retry_after_s
         await clock.sleep(min(wait_s, WAIT_MAX_S))
         await pace.turn()
-        answer = await client.send(request)
+        answer = await _sent(client, request, pace)
     return answer
+
+
+def throttled_s(answer: ApiAnswer) -> float | None:
+    """How long a sender wants us to wait before the same is sent again, None: not at all."""
+    if answer.status == 429:
+        return WAIT_S if answer.retry_after_s is None else answer.retry_after_s
+    if not answer.ok:
+        return None
+    cost = read_throttled(answer.body)
+    return None if cost is None else max(cost, WAIT_S)
+
+
+async def _sent(client: Sends, request: ApiRequest, pace: Pace) -> ApiAnswer:
+    try:
+        return await client.send(request)
+    finally:
+        pace.ended()
+
+
+async def granted_scopes(
+    client: Sends, access: Access, *, clock: Clock, pace: Pace
+) -> tuple[str, ...]:
+    """
+    The scopes that the token has.
+
+    Raises:
+        BadAnswerError, CallFailedError: the sender does not say.
+    """
+    await pace.turn()
+    answer = await patient(client, management.granted_scopes(access), clock=clock, pace=pace)
+    if not answer.ok:
+        raise BadAnswerError(refused(answer, access.token))
+    return read_scopes(access, answer.body)
 
 
 async def send_test(

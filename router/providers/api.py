@@ -7,6 +7,7 @@ import msgspec
 
 from router.providers import recover as recovery
 from router.providers.recover import RecoverRule
+from router.providers.scopes import ScopesRule
 
 VERSION = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 _PATH = re.compile(r"/[!-~]*")
@@ -31,7 +32,7 @@ class ApiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     makes one. `ranges` answers JSON whose field `ranges_field` lists the addresses that
     deliveries come from; `dispatch` triggers an event of the user's own. At most
     `subscriptions_per_s` subscriptions are made a second, `subscriptions_max` in all. `recover`
-    is how deliveries that the sender could not make are asked for.
+    is how deliveries that the sender could not make are asked for, `scopes` what topics need.
     """
 
     token_header: str | dict[str, str]
@@ -48,6 +49,7 @@ class ApiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranges_field: str = ""
     dispatch: str | None = None
     recover: RecoverRule | None = None
+    scopes: ScopesRule | None = None
 
     def header_for(self, spelling: str) -> str:
         """The token's header for one of the provider's names; the first for any other."""

@@ -34,6 +34,7 @@ mutation webhookSubscriptionCreate(
 _TOPIC = re.compile(r"[a-z0-9_]+(?:[/.][a-z0-9_]+)+")
 _JSON = re.compile(r"application/(?:[a-z0-9.-]+\+)?json")
 _TAKEN = re.compile(r"\balready (?:been )?(?:taken|exists?)\b", re.IGNORECASE)
+_THROTTLED = (("extensions", "code"), ("message",))
 _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 
@@ -149,6 +150,12 @@ def notify(access: Access, webhook_id: str) -> ApiRequest:
     """A test notification for one subscription; a GraphQL id counts by its last part."""
     number = quote(webhook_id.rpartition("/")[2], safe="")
     return post(access, _filled(access, access.rule.notify, webhook_id=number), None, NOTIFY)
+
+
+def granted_scopes(access: Access) -> ApiRequest:
+    """What the token may do."""
+    rule = access.rule.scopes
+    return get(access, rule.granted if rule else "")
 
 
 def ranges(access: Access) -> ApiRequest:
@@ -271,6 +278,46 @@ def read_subscribed_graphql(body: bytes) -> Subscribed | NotSubscribed:
     return Subscribed(_named(_member(made, "webhookSubscription")))
 
 
+def read_throttled(body: bytes) -> float | None:
+    """
+    Of an answer that says `THROTTLED` (GraphQL: a 200 with an error of that code) the seconds until
+    there is enough for the query, 0 if it does not say; None: it says something else.
+    """
+    try:
+        answer = decoded(body)
+    except BadAnswerError:
+        return None
+    errors = _listed(_member(answer, "errors"))
+    said = {_at(error, *path) for path in _THROTTLED for error in errors if _is_text(error, path)}
+    if not said & {"THROTTLED", "Throttled"}:
+        return None
+    cost = _at(answer, "extensions", "cost")
+    status = _member(cost, "throttleStatus")
+    wanted, there, rate = (
+        _member(cost, "requestedQueryCost"),
+        _member(status, "currentlyAvailable"),
+        _member(status, "restoreRate"),
+    )
+    if not all(_is_number(value) for value in (wanted, there, rate)) or rate <= 0:
+        return 0.0
+    return max(0.0, float((wanted - there) / rate))
+
+
+def read_scopes(access: Access, body: bytes) -> tuple[str, ...]:
+    """
+    The scopes that the token has.
+
+    Raises:
+        BadAnswerError: it is no such list.
+    """
+    rule = access.rule.scopes
+    found = _member(decoded(body), rule.items if rule else "")
+    names = [_member(one, rule.name if rule else "") for one in _listed(found)]
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in names):
+        raise BadAnswerError("the answer has no list of scopes")
+    return tuple(sorted({_words(name) for name in names}))
+
+
 def read_ranges(body: bytes, field: str) -> tuple[str, ...]:
     """
     The published address ranges.
@@ -321,6 +368,20 @@ def decoded(body: bytes | msgspec.Raw) -> Any:
 
 def _member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else None
+
+
+def _at(value: Any, *names: str) -> Any:
+    for name in names:
+        value = _member(value, name)
+    return value
+
+
+def _is_text(value: Any, path: tuple[str, ...]) -> bool:
+    return isinstance(_at(value, *path), str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -113,6 +113,38 @@ def test_what_was_made_is_not_made_again(subscriptions: Subscriptions, api: ApiS
     assert subscriptions("list", endpoint="other").out.count("\n") == 1
 
 
+def test_a_topic_that_the_token_may_not_have_is_said_before_it_is_asked_for(
+    subscriptions: Subscriptions, api: ApiServer
+) -> None:
+    topics = ("--topic", "orders/paid", "--topic", "products/create", "--topic", "themes/update")
+    assert set(subscriptions.plan(*topics).values()) == {"create"}  # nobody knows yet
+    assert api.scopes_asked == 0
+    ran = subscriptions("create", *topics, "--yes")
+    assert ran.code == 1
+    assert "the token may not: it needs the scope read_products" in ran.out
+    assert "give the app the scope read_products or read_themes" in ran.err
+    assert [asked.body["webhook"]["topic"] for asked in api.asked] == ["orders/paid"]
+    assert subscriptions.plan(*topics) == {  # remembered: nothing is asked
+        "orders/paid": "keep",
+        "products/create": "forbidden",
+        "themes/update": "forbidden",
+    }
+    assert api.scopes_asked == 1
+    api.scopes = [{"handle": "write_products"}, {"handle": "read_themes"}]
+    assert subscriptions("create", *topics, "--yes").code == 0
+    assert len(api.made) == 3
+
+
+@pytest.mark.parametrize("odd", [None, "x", [{"name": "read_orders"}], [5]])
+def test_scopes_that_cannot_be_read_forbid_nothing(
+    subscriptions: Subscriptions, api: ApiServer, odd: Any
+) -> None:
+    api.scopes = odd
+    ran = subscriptions("create", "--topic", "themes/update", "--yes")
+    assert ran.code == 0
+    assert "the token's scopes are not known: the answer has no list of scopes" in ran.err
+
+
 def test_again_asks_for_what_was_made(subscriptions: Subscriptions, api: ApiServer) -> None:
     subscriptions("create", "--topic", "orders/paid", "--yes")
     ran = subscriptions("create", "--topic", "orders/paid", "--yes", "--again")

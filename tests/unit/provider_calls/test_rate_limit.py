@@ -15,6 +15,7 @@ async def turns(clock: JumpingClock, pace: Pace, count: int, each: float = 0.0) 
         await pace.turn()
         taken.append(clock.monotonic())
         clock.elapsed += each
+        pace.ended()
     return taken
 
 
@@ -28,18 +29,39 @@ async def test_the_fifth_waits_until_the_second_is_over() -> None:
 
 async def test_who_is_slow_anyway_never_waits() -> None:
     clock = JumpingClock()
-    await turns(clock, Pace(clock, 4), 20, each=0.3)
+    await turns(clock, Pace(clock, 4), 20, each=0.4)
     assert clock.slept == []
 
 
 async def test_turns_of_the_run_before_count() -> None:
+    """And for longer: it is not known how late they reached the sender."""
     clock = JumpingClock()
     now = clock.now()
-    before = [now - 90_000, now - 400, now - 300, now - 200, now + 60_000]
+    before = [now - 90_000, now - 1900, now - 300, now - 200, now + 60_000]
     await turns(clock, Pace(clock, 4, before=before), 1)
     assert clock.slept == []
     await turns(clock, Pace(clock, 4, before=[*before, now - 100]), 1)
-    assert 0.6 < sum(clock.slept) < 0.7
+    assert 0.1 < sum(clock.slept) < 0.2
+
+
+@given(
+    st.integers(1, 6),
+    st.lists(st.tuples(st.floats(0, 2), st.floats(0, 3)), min_size=1, max_size=60),
+)
+async def test_no_second_of_the_senders_has_more(
+    most: int, calls: list[tuple[float, float]]
+) -> None:
+    """A call may reach the sender as late as its answer comes."""
+    clock = JumpingClock()
+    pace = Pace(clock, most)
+    arrived = []
+    for on_the_way, back in calls:
+        await pace.turn()
+        arrived.append(clock.monotonic() + on_the_way)
+        clock.elapsed += on_the_way + back
+        pace.ended()
+    for first, last in zip(arrived, arrived[most:], strict=False):
+        assert last - first > 1.0
 
 
 @given(st.integers(1, 6), st.lists(st.floats(0, 2), min_size=1, max_size=60))

@@ -17,6 +17,7 @@ from router.model.subscription import (
 from router.provider_calls.client import ProviderClient
 from router.provider_calls.rate_limit import Pace
 from router.provider_calls.subscriptions import (
+    WAIT_S,
     Subscriber,
     SubscriptionApi,
     SubscriptionResult,
@@ -137,8 +138,41 @@ async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: Prov
 async def test_top_level_graphql_errors_are_problems_too(
     api: ApiServer, client: ProviderClient
 ) -> None:
-    api.script.append(Answer(200, {"errors": [{"message": "Throttled"}]}))
+    api.script.append(Answer(200, {"errors": [{"message": "Query cost is 1002"}]}))
     (result,) = await World(api, client, way=SubscriptionApi(graphql=True)).run("orders/create")
+    assert (result.outcome, result.words) == ("refused", "Query cost is 1002")
+
+
+def throttled(there: Any, rate: Any = 50) -> Answer:
+    """As the sender answers a query that costs more than there is."""
+    status = {"maximumAvailable": 1000, "currentlyAvailable": there, "restoreRate": rate}
+    return Answer(
+        200,
+        {
+            "errors": [{"message": "Throttled", "extensions": {"code": "THROTTLED"}}],
+            "extensions": {"cost": {"requestedQueryCost": 566, "throttleStatus": status}},
+        },
+    )
+
+
+async def test_a_throttled_query_is_sent_again_when_there_is_enough_for_it(
+    api: ApiServer, client: ProviderClient
+) -> None:
+    short = Answer(200, {"errors": [{"message": "Throttled"}]})
+    api.script += [throttled(66), throttled(560), throttled(None), throttled(66, 0), short]
+    world = World(api, client, way=SubscriptionApi(graphql=True))
+    (result,) = await world.run("orders/create")
+    assert result.outcome == "made"
+    waits = [slept for slept in world.clock.slept if slept >= WAIT_S]
+    assert waits == [10.0, 2.0, 2.0, 2.0, 2.0]
+
+
+async def test_what_is_throttled_for_ever_is_refused(
+    api: ApiServer, client: ProviderClient
+) -> None:
+    api.script += [throttled(0)] * 6
+    world = World(api, client, way=SubscriptionApi(graphql=True))
+    (result,) = await world.run("orders/create")
     assert (result.outcome, result.words) == ("refused", "Throttled")
 
 

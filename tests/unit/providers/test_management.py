@@ -170,3 +170,28 @@ def test_a_definition_s_api_is_checked(api: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         a_definition(api=api)
     assert words in " | ".join(d.message for d in caught.value.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("topic", "granted", "missing"),
+    [
+        ("orders/paid", ["read_orders"], ()),
+        ("orders/paid", ["write_orders"], ()),
+        ("orders/paid", ["read_marketplace_orders"], ()),
+        (
+            "orders/paid",
+            ["read_buyer_membership_orders"],
+            ("read_orders", "read_marketplace_orders"),
+        ),
+        ("orders/updated", ["read_buyer_membership_orders"], ()),
+        ("orders/delete", [], ("read_orders",)),
+        ("customers/merge", ["read_customers"], ("read_customer_merge",)),
+        ("customers/redact", [], ()),
+        ("app/uninstalled", [], ()),
+    ],
+)
+def test_the_scopes_that_a_topic_needs(topic: str, granted: list[str], missing: Any) -> None:
+    api = builtin()["shopify"].definition.api
+    assert api is not None
+    assert api.scopes is not None
+    assert api.scopes.missing(topic, granted) == missing
