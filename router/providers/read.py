@@ -21,6 +21,7 @@ from router.structure import MeasuredBody, too_complex
 
 UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
+INDEX_DIGITS_MAX = 6
 _SPACE = b" \t\r\n"
 _BODILESS = frozenset({"GET", "HEAD", "DELETE"})
 
@@ -281,7 +282,7 @@ def _key_getter(keys: Sequence[str]) -> Getter:
 
 def _field_getter(paths: Sequence[tuple[str, ...]], prefix: str, *, numbers: bool) -> Getter:
     """The first of the paths at which a text is (or, for ids, a whole number)."""
-    if len(paths) == 1 and not numbers:
+    if len(paths) == 1 and not numbers and not any(step.isdecimal() for step in paths[0]):
         return _one_field_getter(paths[0], prefix)
 
     def get(_found: Found, _name: str, payload: JSON) -> str | None:
@@ -313,11 +314,18 @@ def _one_field_getter(path: tuple[str, ...], prefix: str) -> Getter:
 
 
 def _at(payload: JSON, path: Iterable[str]) -> JSON:
-    for key in path:
-        if not isinstance(payload, dict):
-            return None
-        payload = payload.get(key)
+    for step in path:
+        payload = stepped(payload, step)
     return payload
+
+
+def stepped(value: JSON, step: str) -> JSON:
+    """What is one step into an object, or by a number into a list; None for nothing."""
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, list) and step.isdecimal() and len(step) <= INDEX_DIGITS_MAX:
+        return value[int(step)] if int(step) < len(value) else None
+    return None
 
 
 def dug(payload: JSON, path: str) -> JSON:

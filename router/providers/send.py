@@ -11,7 +11,7 @@ from router.expressions import decode_json, encode_json
 from router.model.delivery import JSON, InboundRequest
 from router.providers import multipart_form, xml_body
 from router.providers.definition import Definition, Sample, spelled
-from router.providers.read import dug
+from router.providers.read import dug, stepped
 from router.providers.secret_kinds import way_of
 from router.providers.signing import Headers, SignedRequest, Signing, header
 
@@ -234,8 +234,10 @@ def _put(payload: JSON, paths: Sequence[str], value: str | int | None) -> None:
         return
     there = (path for path in paths if isinstance(dug(payload, path), str))
     *way, last = next(there, paths[0]).split(".")
-    for key in way:
-        if not isinstance(payload.get(key), dict):
-            payload[key] = {}
-        payload = payload[key]
-    payload[last] = value
+    for step in way:
+        inner = stepped(payload, step)
+        if not isinstance(inner, dict | list) and isinstance(payload, dict):
+            inner = payload[step] = {}
+        payload = inner
+    if isinstance(payload, dict):
+        payload[last] = value

@@ -57,6 +57,13 @@ ASKED = [
         answer="Validation: Testing reachability Request-Id: 6d8f8b1e",
         other={"query": "validationtoken=x"},
     ),
+    Asked(
+        "meta",
+        method="GET",
+        query=f"hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token={SECRET}",
+        answer="1158201444",
+        other={"query": "hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=another"},
+    ),
     Asked("dropbox", method="GET", query="challenge=abc123", answer="abc123", other={"query": ""}),
     Asked(
         "x",

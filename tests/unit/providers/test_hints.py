@@ -5,6 +5,7 @@ import json
 import pytest
 
 from router.model.delivery import InboundRequest, Refused
+from router.providers.definition import spelled
 from tests.unit.providers.makers import (
     PROVIDERS,
     SENDERS,
@@ -47,9 +48,10 @@ def test_an_empty_body_is_not_blamed_on_the_secret(provider: str) -> None:
 @pytest.mark.parametrize("sender", SENDERS)
 @pytest.mark.parametrize("receiver", PROVIDERS)
 def test_another_providers_headers_are_recognised(sender: str, receiver: str) -> None:
-    if sender == receiver:
-        return
     provider = a_provider(sender)
+    ours, theirs = (one.definition.verify.place for one in (a_provider(receiver), provider))
+    if set(spelled(ours)) & set(spelled(theirs)):
+        return  # the same sender, or one that signs as it does
     names = [line.partition(": ")[::2] for line in provider.definition.known_by]
     agent = tuple((name.encode(), value.encode()) for name, value in names if value)
     request = a_delivery(provider)

@@ -285,6 +285,21 @@ def test_a_definition_may_take_everything_from_the_body() -> None:
     assert reading.flags == ()
 
 
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        (b'{"type":"a","to":[{"mail":"m"},{"mail":"n"}]}', {"first": "m", "third": "n"}),
+        (b'{"type":"a","to":{"0":{"mail":"m"}}}', {"first": "m"}),
+        (b'{"type":"a","to":[]}', {}),
+        (b'{"type":"a","to":["m"]}', {}),
+    ],
+)
+def test_a_number_steps_into_a_list(body: bytes, names: dict[str, str]) -> None:
+    fields = {"first": {"field": "to.0.mail"}, "third": {"field": ["to.2.mail", "to.1.mail"]}}
+    acme = Provider(a_definition(event={"field": "type"}, fields=fields))
+    assert only(acme.read(a_request([], body))).fields == names
+
+
 def test_values_are_called_by_other_names() -> None:
     """Numbers too, and keys; what has no other name stays."""
     kinds = {"MessageSid": "message", "CallSid": "call"}
