@@ -27,7 +27,9 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def request(self) -> InboundRequest:
-        content = b"" if self.body is None else json.dumps(self.body).encode()
+        content = self.body or b""
+        if not isinstance(content, bytes):
+            content = json.dumps(content).encode()
         bare = a_request(self.headers.items(), content)
         return changed(bare, method=self.method, query_string=self.query.encode())
 
@@ -71,6 +73,19 @@ ASKED = [
         query="crc_token=MDM0ODczZTEtNTY4",
         answer='{"response_token":"sha256=RlDin2b+ZrzxaBitDGcFChcgEWtdi6hklSsg7PlAfY0="}',
         other={"query": "crc=MDM0ODczZTEtNTY4"},
+    ),
+    Asked(
+        "okta",
+        method="GET",
+        headers={"x-okta-verification-challenge": "ZGfVQSRYyFpS3YT0mKxB"},
+        answer='{"verification":"ZGfVQSRYyFpS3YT0mKxB"}',
+        other={"headers": {}},
+    ),
+    Asked(
+        "woocommerce",
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+        body=b"webhook_id=7",
+        other={"body": b"webhook=7"},
     ),
 ]
 
