@@ -130,6 +130,7 @@ class SourceEntry(Entry):
     body: Annotated[
         bool | None, doc("For an id: the event's name and bytes, where nothing is numbered.")
     ] = None
+    all: Annotated[bool | None, doc("For an id: every field that is there is part of it.")] = None
     named: Annotated[
         Table[SourceText] | None, doc("What values are called; others stay as they are.")
     ] = None

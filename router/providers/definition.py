@@ -27,11 +27,12 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     Where one value of an event comes from: exactly one of header, field, key, event and body.
 
     `header`: a header, in any of these spellings. `field`: a dotted path in the event's JSON, or
-    several of which the first that is there counts. `key`: the first of these keys that the event
-    has is itself the value. `event`: the event's own name. `body`, for an id: the sender numbers
-    nothing and sends the same bytes again, so an event's name and bytes say which one it is.
-    `prefix` must begin the value and is taken off. `named` says what values, also whole numbers,
-    are called; others stay. `sample` is what a test delivery sends in the header.
+    several of which the first that is there counts (`all`: all that are there, together). `key`:
+    the first of these keys that the event has is itself the value. `event`: the event's own name.
+    `body`, for an id: the sender numbers nothing and sends the same bytes again, so an event's name
+    and bytes say which one it is. `prefix` must begin the value and is taken off. `named` says what
+    values, also whole numbers, are called; others stay. `sample` is what a test delivery sends in
+    the header.
     """
 
     header: Names = ()
@@ -39,6 +40,7 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     key: Names = ()
     event: bool = False
     body: bool = False
+    all: bool = False
     prefix: str = ""
     named: dict[str, str] = {}
     sample: str = ""

@@ -1,7 +1,7 @@
 """
 What a proof reads of one request beside its headers: query, address, and fields of its body.
 
-The body is not proved yet, so at most 64 KiB of it are read, once, and nothing is believed.
+The body is not proved yet: it is read once, up to a size, and nothing is believed.
 """
 
 import hashlib
@@ -20,7 +20,9 @@ from router.providers.queries import parameters
 from router.providers.scheme import Found, Scheme
 from router.structure import too_complex
 
-READ_MAX = 64 * 1024
+JSON_MAX = 64 * 1024
+FORM_MAX = 4 * 1024**2
+"""A form has few fields and is decoded at memory speed, and some senders sign batches in one."""
 
 
 class UnreadableError(Exception):
@@ -56,7 +58,7 @@ class Evidence:
         Raises:
             UnreadableError: it is none, or too large.
         """
-        body = self._small_body()
+        body = self._body(JSON_MAX, "64 KiB")
         if (reason := too_complex(body)) is not None:
             raise UnreadableError(f"the body is {reason}")
         try:
@@ -73,7 +75,7 @@ class Evidence:
             UnreadableError: it is none, or too large.
         """
         try:
-            return forms.pairs_of(self._small_body())
+            return forms.pairs_of(self._body(FORM_MAX, "4 MiB"))
         except ValueError as fault:
             raise UnreadableError(str(fault)) from None
 
@@ -144,9 +146,9 @@ class Evidence:
         narrowed.payload = item
         return narrowed
 
-    def _small_body(self) -> bytes:
-        if len(self.request.body) > READ_MAX and not self.proved:
-            raise UnreadableError("what is signed stands in the body, which is over 64 KiB")
+    def _body(self, most: int, shown: str) -> bytes:
+        if len(self.request.body) > most and not self.proved:
+            raise UnreadableError(f"what is signed stands in the body, which is over {shown}")
         return self.request.body
 
 

@@ -181,6 +181,10 @@ class Reader:
             return _named_getter(self._getter(plain, numbers=True), source.named)
         if source.event:
             return lambda _found, name, _payload: name
+        if source.all:
+            plain = msgspec.structs.replace(source, all=False)
+            each = [msgspec.structs.replace(plain, field=path) for path in source.paths]
+            return _joined_getter([self._getter(one, numbers=True) for one in each])
         if source.paths:
             return _field_getter(
                 [tuple(path.split(".")) for path in source.paths], source.prefix, numbers=numbers
@@ -271,6 +275,14 @@ def _named_getter(get: Getter, names: Mapping[str, str]) -> Getter:
         return None if value is None else names.get(value, value)
 
     return named
+
+
+def _joined_getter(each: Sequence[Getter]) -> Getter:
+    def joined(found: Found, name: str, payload: JSON) -> str | None:
+        values = [get(found, name, payload) for get in each]
+        return " ".join(value or "" for value in values) if any(values) else None
+
+    return joined
 
 
 def _key_getter(keys: Sequence[str]) -> Getter:

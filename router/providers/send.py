@@ -221,19 +221,25 @@ def _is_plain(value: JSON) -> bool:
 
 
 def _name_by_key(payload: JSON, keys: Sequence[str], name: str) -> None:
-    """Leave only the key `name` of `keys`, with what the sample has under any of them."""
+    """Make `name` the first of `keys` that is there, with what the sample has under any of them."""
     if name not in keys or not isinstance(payload, dict):
         return
-    held = [payload.pop(key) for key in keys if key in payload and key != name]
+    before = keys[: keys.index(name)] if name in payload else keys
+    held = [payload.pop(key) for key in before if key in payload and key != name]
     payload.setdefault(name, held[0] if held else {})
 
 
 def _put(payload: JSON, paths: Sequence[str], value: str | int | None) -> None:
-    """Set the value at the dotted path that has a text, else at the first, making the way there."""
+    """
+    Set the value at the dotted path that has a text or a number (which it stays), else at the
+    first, making the way there.
+    """
     if not paths or value is None or not isinstance(payload, dict):
         return
-    there = (path for path in paths if isinstance(dug(payload, path), str))
-    *way, last = next(there, paths[0]).split(".")
+    there = next((path for path in paths if type(dug(payload, path)) in (str, int)), paths[0])
+    if type(dug(payload, there)) is int and str(value).isdecimal():
+        value = int(value)
+    *way, last = there.split(".")
     for step in way:
         inner = stepped(payload, step)
         if not isinstance(inner, dict | list) and isinstance(payload, dict):

@@ -107,6 +107,11 @@ def _check_sources(d: Definition) -> Iterator[Fault]:
                 place,
                 "`body` is for `id`: what tells events apart",
             ),
+            (
+                source.all and (place != ("id",) or not source.paths),
+                place,
+                "`all` is for `id`, and for its fields",
+            ),
             *((True, (*place, "header"), text) for text in no_headers(source.header)),
             (
                 source.key and source.prefix,

@@ -261,7 +261,7 @@ def _source(source: ValueSource) -> str:
         return "none is sent: the event's name and bytes"
     if source.key:
         return f"the key that is there, of {_headers(source.key)}{_named(source)}"
-    fields = " or ".join(f"`{path}`" for path in source.paths)
+    fields = (" and " if source.all else " or ").join(f"`{path}`" for path in source.paths)
     where = f"field {fields}" if fields else _headers(source.header)
     return (f"{where}, after `{source.prefix}`" if source.prefix else where) + _named(source)
 

@@ -106,6 +106,8 @@ def test_a_small_definition_is_enough() -> None:
             "exactly one of header, field, key, event, body",
         ),
         ({"event": {"event": True}}, "cannot come from itself"),
+        ({"event": {"field": ["a", "b"], "all": True}}, "`all` is for `id`"),
+        ({"id": {"header": "X-Id", "all": True}}, "and for its fields"),
         ({"event": {"body": True}}, "`body` is for `id`"),
         ({"id": {"body": True, "header": "X-Id"}}, "exactly one of header, field, key, event, bod"),
         ({"split": 0}, "1 to 1000"),

@@ -319,6 +319,18 @@ def test_values_are_called_by_other_names() -> None:
         assert (event.name, event.action) == (name, action)
 
 
+def test_an_id_may_be_of_several_fields() -> None:
+    number = {"field": ["event", "at", "by"], "all": True}
+    acme = Provider(a_definition(id=number, event={"field": "e"}))
+    for body, found in [
+        (b'{"event":7,"at":12,"by":"a"}', b"7 12 a"),
+        (b'{"event":7,"by":"a"}', b"7  a"),
+        (b'{"event":7,"at":1.5}', b"7  "),
+        (b'{"e":"made"}', None),
+    ]:
+        assert only(acme.read(a_request([], body))).provider_id == found
+
+
 def test_who_numbers_nothing_lacks_no_number() -> None:
     acme = Provider(a_definition(id={"body": True}, event={"field": "e"}))
     assert (acme.has_ids, acme.sends_ids) == (True, False)
