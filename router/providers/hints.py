@@ -77,7 +77,7 @@ def for_misfit(
             trimmed = secret.value.strip()
             if trimmed != secret.value and fits(request, trimmed):
                 return f"wrong secret: `{secret.name}` fits without the white space around it"
-    if not request.body and not by_url:
+    if not request.body:
         return (
             "empty body: something on the way dropped it, as a redirect does, or nothing was sent"
         )

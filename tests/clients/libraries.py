@@ -1,23 +1,33 @@
 """Each sender's own library as a judge: headers, body, secret and time in; genuine or not out."""
 
+import io
 import json
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from datetime import datetime
 from importlib import import_module
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
+
+from router.providers import ed25519
+
+ADDRESS = "https://hooks.example.com/wh_x"
+"""What the senders were told, for those that sign it."""
+TEXTS = ('{"type":"made","n":1.50}', "[]", "", "é✓ \\u00e9", "a=1&b=%20", "line\r\nline\n", "\x00")
 
 Judge = Callable[[Mapping[str, str], bytes, bytes, int], bool]
 """(headers in their usual spelling, body, secret, now in Unix seconds): is it genuine?"""
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A library of a sender: our provider's name, its package, its judge."""
+    """A library of a sender: our provider's name, its package, its judge; of what bodies are."""
 
     provider: str
     package: str
     judge: Judge
+    texts: tuple[str, ...] = TEXTS
 
     @property
     def installed(self) -> bool:
@@ -99,6 +109,51 @@ def _box(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> 
     return bool(fits) and abs(age_s) <= 600
 
 
+class _Form:
+    """A form's fields, as web frameworks hand them to a library."""
+
+    def __init__(self, body: bytes) -> None:
+        self._pairs = parse_qsl(body.decode(), keep_blank_values=True)
+
+    def __iter__(self) -> Any:
+        return (name for name, _ in self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def getall(self, name: str) -> list[str]:
+        return [value for other, value in self._pairs if other == name]
+
+
+def _twilio(headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: int) -> bool:
+    module: Any = import_module("twilio.request_validator")
+    validator = module.RequestValidator(secret.decode())
+    return bool(validator.validate(ADDRESS, _Form(body), headers.get("X-Twilio-Signature", "")))
+
+
+def _square(headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: int) -> bool:
+    module: Any = import_module("square.utils.webhooks_helper")
+    return bool(
+        module.verify_signature(
+            request_body=body.decode(),
+            signature_header=headers.get("x-square-hmacsha256-signature", ""),
+            signature_key=secret.decode(),
+            notification_url=ADDRESS,
+        )
+    )
+
+
+def _discord(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> bool:
+    """It judges no age; that is ours alone."""
+    module: Any = import_module("discord_interactions")
+    stamp = headers.get("X-Signature-Timestamp", "")
+    signature = headers.get("X-Signature-Ed25519", "")
+    public = ed25519.load_public(secret).public_bytes_raw().hex()
+    with redirect_stdout(io.StringIO()):  # it prints why not
+        genuine = module.verify_key(body, signature, stamp, public)
+    return bool(genuine) and abs(now_s - int(stamp)) <= 900
+
+
 LIBRARIES = (
     Library("adyen", "Adyen", _adyen),
     Library("box", "box_sdk_gen", _box),
@@ -108,4 +163,8 @@ LIBRARIES = (
     Library("stripe", "stripe", _stripe),
     Library("slack", "slack_sdk", _slack),
     Library("sendgrid", "sendgrid", _sendgrid),
+    Library("twilio", "twilio", _twilio),
+    # It calls no empty body genuine.
+    Library("square", "square", _square, tuple(text for text in TEXTS if text)),
+    Library("discord", "discord_interactions", _discord),
 )

@@ -105,11 +105,17 @@ def test_both_spellings_are_the_same_request(provider: Provider) -> None:
 def test_every_changed_byte_of_the_body_is_found(provider: Provider) -> None:
     request = a_delivery(provider)
     body = request.body
+    # Where a form is signed, an escape in it may be broken.
+    found = (
+        {"bad_signature", "unreadable_body"}
+        if "form" in provider.definition.reads
+        else {"bad_signature"}
+    )
     for index in range(0, len(body), max(1, len(body) // 60)):
         altered = body[:index] + bytes([body[index] ^ 1]) + body[index + 1 :]
-        assert reason(provider, changed(request, body=altered)) == "bad_signature"
+        assert reason(provider, changed(request, body=altered)) in found
     for altered in (b"", body[:-1], body + b"\n", b" " + body, body + body):
-        assert reason(provider, changed(request, body=altered)) == "bad_signature"
+        assert reason(provider, changed(request, body=altered)) in found
 
 
 def test_every_changed_character_of_the_signature_is_found(provider: Provider) -> None:

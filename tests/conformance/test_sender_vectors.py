@@ -25,8 +25,10 @@ VECTORS = [
 
 
 def request_of(vector: dict[str, Any]) -> InboundRequest:
+    """`url` is the address that the sender was told, where it signs that."""
     request = a_request(vector["headers"].items(), vector["body"].encode())
-    return changed(request, query_string=vector.get("query", "").encode())
+    query, url = vector.get("query", "").encode(), vector.get("url", "")
+    return changed(request, query_string=query, public_url=url)
 
 
 def is_verified(name: str, vector: dict[str, Any], request: InboundRequest) -> bool:
