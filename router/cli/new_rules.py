@@ -160,11 +160,13 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
 def written(chosen: dict[str, StarterRules], url: str) -> str:
     """The file's text: what to start with by the provider name to write; where events go."""
     signed = [start for start in chosen.values() if start.secret]
+    # Who signs the address needs it; else it may wait.
+    server = "" if any(builtin()[name].signs_url for name in chosen) else "# "
     lines = [
         "# Made by `router new rules`. After a change, `router check` says whether it is right.",
         "version: 1",
         "",
-        "# server: {base_url: https://hooks.example.com}   # the public address",
+        f"{server}server: {{base_url: https://hooks.example.com}}   # the public address",
         "",
     ]
     lines += (

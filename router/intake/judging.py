@@ -67,6 +67,8 @@ class Judge:
     ) -> Genuine | Reply:
         """The genuine request, or the answer to a refused one or to a handshake."""
         settings, provider, now = endpoint.settings, endpoint.provider, self._clock.now()
+        if settings.public_url:
+            request = msgspec.structs.replace(request, public_url=settings.public_url)
         verdict: Verdict | HandshakeAnswer | None = None
         secrets: Sequence[LiveSecret] = ()
         if settings.allow_from:

@@ -165,3 +165,30 @@ async def test_only_what_is_proved_has_an_address_visited(store: SqliteStore) ->
     world = World(store, receiving(sns, unsigned=True, secrets=()))
     assert (await sent(world, sns, body)).body.startswith(b'{"status"'), "a delivery like others"
     assert not any(isinstance(one, HandshakeAnswered) for one in world.happened)
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ("https://a.example", 200),
+        ("https://a.example/wh_x", 200),
+        ("https://b.example", 401),
+        ("", 401),
+    ],
+)
+async def test_the_address_that_is_signed_is_the_one_that_the_endpoint_names(
+    told: str, status: int, store: SqliteStore
+) -> None:
+    square = a_provider("square")
+    world = World(store, receiving(square, public_url=told))
+    made = square.prove(
+        event="payment.updated",
+        body=b"{}",
+        key=KEY,
+        delivery_id="1",
+        now_ms=world.clock.now(),
+        address="/wh_x",
+        public_url="https://a.example",
+    )
+    headers = tuple((n.lower().encode(), v.encode()) for n, v in made.headers)
+    assert (await sent(world, square, headers=headers)).status == status
