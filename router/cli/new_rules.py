@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -27,7 +28,7 @@ class StarterRules(msgspec.Struct, frozen=True):
     """
     What a first file holds for one provider. `rule` is YAML; URL stands for the target.
 
-    Without a `secret` everybody is let in.
+    Without a `secret` and what its `verify` must say everybody is let in.
     """
 
     endpoint: str
@@ -36,6 +37,7 @@ class StarterRules(msgspec.Struct, frozen=True):
     where: str
     event: str
     rule: str
+    verify: str = ""
 
 
 STARTS = {
@@ -109,10 +111,11 @@ def start_of(provider: Provider) -> StarterRules:
         return STARTS[provider.name]
     name = provider.name
     event = next((info.name for info in provider.events), None)
-    named = name.replace("-", "_")
+    named, proof = name.replace("-", "_"), provider.definition.verify
     return StarterRules(
         endpoint=name,
-        secret=named if provider.signed else "",
+        secret=named if provider.signed and not proof.keyless else "",
+        verify=json.dumps(_asked(proof.ask)) if proof.ask else "",
         variable=f"{named.upper()}_SECRET",
         where=f"docs/providers/{name}.md says which secret it is",
         event=event or "made",
@@ -122,6 +125,15 @@ def start_of(provider: Provider) -> StarterRules:
             events=f"\n    events: {event}                   # or a list, or *" if event else "",
         ),
     )
+
+
+def _asked(names: Sequence[str]) -> dict[str, Any]:
+    """Something for each key that an endpoint must say in its `verify`."""
+    found: dict[str, Any] = {}
+    for key, _, claim in (name.partition(".") for name in names):
+        url = f"https://{key.replace('_', '-')}.example.com"
+        found[key] = found.get(key, {}) | {claim: "change-me"} if claim else url
+    return found
 
 
 def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: bool) -> None:
@@ -180,7 +192,12 @@ def written(chosen: dict[str, StarterRules], url: str) -> str:
         lines.append(f"  {start.endpoint}:")
         lines.append(f"    id: {secrets.token_hex(16)}")
         lines.append(f"    provider: {name}")
-        lines.append(f"    secrets: {start.secret}" if start.secret else "    verify: none")
+        if start.verify:
+            lines.append(f"    verify: {start.verify}   # yours")
+        if start.secret:
+            lines.append(f"    secrets: {start.secret}")
+        elif not start.verify:
+            lines.append("    verify: none")
     lines += ["", "rules:                                  # every rule that matches runs"]
     text = "\n".join(lines) + "\n"
     # Under the sink each rule has a path of its own.
