@@ -38,6 +38,7 @@ _LINES_MAX = 10
 @click.option("--count", type=click.IntRange(1, 1_000_000), default=1, help="How many requests.")
 @click.option("--batch", type=click.IntRange(1), help="How many events in each request.")
 @click.option("--all", is_flag=True, help="Send one of every event of this sender.")
+@click.option("--handshake", is_flag=True, help="Ask what this sender asks before it sends.")
 @click.option("--again", is_flag=True, help="Send the last request again, byte for byte.")
 @click.option("--tamper", type=click.Choice(("signature", "body")), help="Send a forgery.")
 @click.option("--force", is_flag=True, help="Send an event that is not in this sender's list.")
@@ -61,19 +62,14 @@ def send(
 
 
 def _send(place: Options, ruleset: Ruleset, options: SendOptions) -> list[SendResult]:
-    folder, endpoint = ruleset.server.state.parent, options.endpoint
-    if options.again:
-        last = last_of(folder, endpoint)
-        if last is None:
-            raise UsageError(f"nothing was sent to {endpoint} yet; send once without --again")
-        requests: Iterator[SentRequest] = iter([last] * options.count)
-    else:
-        requests = fresh(Signer(place, ruleset, options), options)
+    folder = ruleset.server.state.parent
+    requests = _requests(place, ruleset, options)
+    lasting = not (options.tamper or options.again or options.handshake)
 
     def kept() -> Iterator[SentRequest]:
         for number, request in enumerate(requests, start=1):
-            if number == options.count and options.tamper is None and not options.again:
-                remember(folder, endpoint, request)
+            if number == options.count and lasting:
+                remember(folder, options.endpoint, request)
             yield request
 
     results = list(send_each(kept(), options, ruleset))
@@ -88,6 +84,17 @@ def _send(place: Options, ruleset: Ruleset, options: SendOptions) -> list[SendRe
         slowest = max(r.took_ms for r in results)
         click.echo(f"… {len(results)} requests in all: {each}; the slowest took {slowest} ms")
     return results
+
+
+def _requests(place: Options, ruleset: Ruleset, options: SendOptions) -> Iterator[SentRequest]:
+    if options.handshake:
+        return Signer(place, ruleset, options).questions()
+    if not options.again:
+        return fresh(Signer(place, ruleset, options), options)
+    last = last_of(ruleset.server.state.parent, options.endpoint)
+    if last is None:
+        raise UsageError(f"nothing was sent to {options.endpoint} yet; send once without --again")
+    return iter([last] * options.count)
 
 
 def _line(result: SendResult, options: SendOptions) -> str:
@@ -156,7 +163,15 @@ def _contradictions(
             "--again repeats the last bytes; leave other options out",
         ),
         (
-            not (options.all or options.again or options.event is not None),
+            options.handshake and (given or options.all or changed),
+            "--handshake asks what the sender asks; leave other options out",
+        ),
+        (
+            options.handshake and not any(one.visit is None for one in provider.definition.respond),
+            f"{provider.label} asks nothing before it sends",
+        ),
+        (
+            not (options.all or options.again or options.handshake or options.event is not None),
             f"name an event: `router send {options.endpoint} EVENT`, or use --again or --all",
         ),
         (

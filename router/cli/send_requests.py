@@ -21,6 +21,7 @@ from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.settings import Endpoint
 from router.providers import Provider
+from router.providers.questions import asked
 from router.rules.ruleset import Ruleset
 from router.suggest import did_you_mean
 
@@ -55,6 +56,7 @@ class SendOptions(msgspec.Struct, frozen=True):
     tamper: str | None
     key: Path | None
     force: bool
+    handshake: bool = False
 
 
 class Signer:
@@ -91,6 +93,25 @@ class Signer:
         return SentRequest(
             method, f"{address}?{made.query}" if made.query else address, made.headers, sent
         )
+
+    def questions(self) -> Iterator[SentRequest]:
+        """
+        What the sender asks before it sends; not what would have the router call others.
+
+        Raises:
+            UsageError: the key cannot sign.
+        """
+        definition, address = self.provider.definition, self.endpoint.address_of("")
+        for one in definition.respond:
+            if one.visit is not None:
+                continue
+            echo, now_ms = secrets.token_hex(8), SystemClock().now()
+            try:
+                made = asked(definition, one, key=self._key, echo=echo, now_ms=now_ms)
+            except ValueError as error:
+                raise UsageError(f"cannot sign: {error}") from None
+            path = f"{address}?{made.query}" if made.query else address
+            yield SentRequest(made.method, path, made.headers, made.body)
 
     def sample(self, event: str) -> bytes:
         """The body of a sample of this event, with the changes of `--set` and new ids."""

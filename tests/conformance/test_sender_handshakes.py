@@ -1,14 +1,31 @@
-"""What built-in senders ask before they send is answered as each of them wants it."""
+"""
+What built-in senders ask before they send is answered as each of them wants it; nothing else is.
+"""
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from router.model.delivery import InboundRequest, Verified
+from router.model.delivery import InboundRequest, Refused, Verified
+from router.providers import Provider, questions
 from router.providers.handshakes import HandshakeAnswer
-from tests.unit.providers.makers import a_provider, a_request, a_secret, changed
+from router.providers.respond import Handshake
+from tests.unit.providers.makers import (
+    EVERY,
+    NOW_MS,
+    a_delivery,
+    a_provider,
+    a_request,
+    a_secret,
+    changed,
+    invented,
+    other_bytes,
+)
 
 SECRET = "a-secret-of-the-endpoint"
 
@@ -108,3 +125,108 @@ def test_a_question_is_answered_as_the_sender_wants(asked: Asked) -> None:
     assert found.body == asked.answer.encode()
     assert dict(found.headers) == asked.answer_headers
     assert answered(msgspec.structs.replace(asked, **asked.other)) is None
+
+
+# -- every handshake of every sender --------------------------------------------------------------
+
+ECHO = "3eZbrw1aBm2rZgRNFdxV"
+EACH = [
+    pytest.param(provider, one, id=f"{provider.name}-{index}-{one.method}")
+    for provider in map(a_provider, EVERY)
+    for index, one in enumerate(provider.definition.respond)
+]
+each_handshake = pytest.mark.parametrize(("provider", "one"), EACH)
+Found = HandshakeAnswer | Refused | None
+
+
+def question(
+    provider: Provider, one: Handshake, *, key: bytes | None = None, echo: str = ECHO
+) -> InboundRequest:
+    """As its sender asks it, with a proof where there is one."""
+    sign = invented(provider).sign if key is None else key
+    made = questions.asked(provider.definition, one, key=sign, echo=echo, now_ms=NOW_MS)
+    bare = a_request(made.headers, made.body)
+    return changed(bare, method=made.method, query_string=made.query.encode())
+
+
+def judged(provider: Provider, request: InboundRequest) -> Found | Verified:
+    """What becomes of it at an endpoint with one secret: an answer, a refusal, or a delivery."""
+    secrets = [a_secret(invented(provider).verify)]
+    found = provider.unproved(request, secrets)
+    if found is not None:
+        return found
+    proof = provider.verify(request, secrets, now_ms=NOW_MS)
+    return (
+        proof if isinstance(proof, Refused) else provider.answer(request, secrets, proof) or proof
+    )
+
+
+@each_handshake
+def test_the_right_question_is_answered(provider: Provider, one: Handshake) -> None:
+    assert one.method in provider.admits
+    found = judged(provider, question(provider, one))
+    assert isinstance(found, HandshakeAnswer)
+    sent = found.body.decode() + repr(found.headers)
+    assert (ECHO in sent) == ("{echo}" in str([one.template, one.answer_headers]))
+    assert len(found.body) < 1000
+    assert (found.visit is None) == (one.visit is None)
+
+
+@each_handshake
+def test_a_question_that_has_to_be_proved_is_not_answered_to_others(
+    provider: Provider, one: Handshake
+) -> None:
+    if one.is_open:
+        assert judged(provider, question(provider, one, key=b"")) == judged(
+            provider, question(provider, one)
+        )
+        return
+    wrong = provider.invent_secret(other_bytes).sign
+    assert isinstance(judged(provider, question(provider, one, key=wrong)), Refused)
+    right = question(provider, one)
+    assert isinstance(judged(provider, changed(right, headers=(), query_string=b"")), Refused)
+    if one.method == "POST" and provider.definition.verify.signs_body:
+        assert isinstance(judged(provider, changed(right, body=right.body + b" ")), Refused)
+
+
+@each_handshake
+@pytest.mark.parametrize(
+    "echo", ["", "x" * 257, "<b>", "a\nb", "\u00e4", '","a":"', "%0d", "{echo}"]
+)
+def test_what_is_no_harmless_text_is_not_sent_back(
+    provider: Provider, one: Handshake, echo: str
+) -> None:
+    if one.echo is None:
+        return
+    request = question(provider, one)
+    there, sent = ECHO.encode(), quote(echo).encode()
+    headers = tuple((n, v.replace(there, echo.encode())) for n, v in request.headers)
+    query = request.query_string.replace(there, sent)
+    body = request.body.replace(there, json.dumps(echo).encode()[1:-1])
+    odd = changed(request, headers=headers, query_string=query, body=body)
+    found = judged(provider, odd)
+    assert not isinstance(found, HandshakeAnswer)
+    assert one.method == "POST" or isinstance(found, Refused)
+
+
+@each_handshake
+def test_what_is_asked_otherwise_is_no_question(provider: Provider, one: Handshake) -> None:
+    """Each condition counts, and a sender's ordinary delivery is none."""
+    for name in one.when:
+        fewer = {key: value for key, value in one.when.items() if key != name}
+        other = msgspec.structs.replace(one, when={**fewer, name: "another"})
+        if one.when[name] != "*":
+            assert not isinstance(judged(provider, question(provider, other)), HandshakeAnswer)
+    assert judged(provider, a_delivery(provider)) == Verified("main")
+
+
+@given(raw=st.binary(max_size=200), query=st.binary(max_size=60), header=st.binary(max_size=60))
+@pytest.mark.parametrize("provider", list({p.values[0].name: p.values[0] for p in EACH}.values()))
+def test_any_bytes_are_judged_and_never_taken_for_a_proof(
+    provider: Provider, raw: bytes, query: bytes, header: bytes
+) -> None:
+    names = [b"content-type", b"webhook-request-origin", b"aeg-event-type", b"x-hook-secret"]
+    headers = tuple((name, header) for name in names)
+    for method in provider.admits:
+        request = changed(a_request([], raw), method=method, query_string=query, headers=headers)
+        assert not isinstance(judged(provider, request), Verified)

@@ -246,3 +246,27 @@ def test_the_last_request_is_its_owners_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(path_of(tmp_path, "shop").stat().st_mode) == 0o600
     path_of(tmp_path, "shop").write_text("{", "utf-8")
     assert last_of(tmp_path, "shop") is None
+
+
+def test_a_handshake_is_asked_as_the_sender_asks_it(
+    router: Router, rules: Path, sink: MakeSink
+) -> None:
+    rules.write_text(
+        "version: 1\n"
+        "secrets:\n  chat: {env: SHOP_SECRET}\n"
+        "endpoints: {chat: {id: chat-0123456789abcdef, provider: slack, secrets: chat}}\n"
+        "rules: [{id: r, from: chat, actions: {log: hi}}]\n"
+    )
+    it = sink()
+    words = ("send", "-f", rules, "chat", "--to", it.url, "--handshake")
+    assert router(*words).code == 0
+    (asked,) = it.seen
+    assert json.loads(asked.body)["type"] == "url_verification"
+    assert header(asked, "X-Slack-Signature").startswith("v0=")
+    for more in ("message", "--all", "--again"):
+        assert "leave other options out" in router(*words, more).err
+
+
+def test_who_asks_nothing_is_asked_nothing(router: Router, rules: Path) -> None:
+    ran = router("send", "-f", rules, "shop", "--handshake")
+    assert (ran.code, "asks nothing before it sends" in ran.err) == (2, True)

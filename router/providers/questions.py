@@ -1,0 +1,93 @@
+"""The sender's side of handshakes: a question as it is asked."""
+
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from router.expressions import encode_json
+from router.model.delivery import InboundRequest
+from router.providers.definition import Definition
+from router.providers.respond import ANYTHING, Handshake, place_of, scalar_text
+from router.providers.secret_kinds import way_of
+from router.providers.signing import Headers, Signing
+
+
+class Question(NamedTuple):
+    """A handshake on its way; header names as they are written."""
+
+    method: str
+    headers: Headers
+    query: str
+    body: bytes
+
+
+def asked(
+    definition: Definition, one: Handshake, *, key: bytes, echo: str, now_ms: int
+) -> Question:
+    """
+    The question, with `echo` to be sent back, proved with this key where it has to be.
+
+    Raises:
+        ValueError: the key cannot sign, or the question lacks what is signed.
+    """
+    bare = _bare(one, echo)
+    if one.token is not None:
+        return bare._replace(query=_joined(bare.query, urlencode({one.token: key})))
+    if one.is_open:
+        return bare
+    request = InboundRequest("POST", b"/", b"", (), bare.body, "", now_ms)
+    made = Signing(definition, way_of(definition, key), key).signed(request, bare.headers)
+    return Question("POST", made.headers, _joined(made.query, bare.query), made.body)
+
+
+def _bare(one: Handshake, echo: str) -> Question:
+    """Without a proof."""
+    body: Any = None
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    for text, value in _values(one, echo).items():
+        kind, name = place_of(text, one.method)
+        if kind == "field":
+            body = _with(body, name.split("."), value)
+        elif kind == "header":
+            headers[name] = value
+        else:
+            query[name] = value
+    if one.method != "POST":
+        return Question(one.method, tuple(headers.items()), urlencode(query), b"")
+    headers = {"Content-Type": "application/json"} | headers
+    content = encode_json({} if body is None else body)
+    return Question("POST", tuple(headers.items()), urlencode(query), content)
+
+
+def _values(one: Handshake, echo: str) -> dict[str, Any]:
+    """What stands where. What is merely to be there is something of ours."""
+    values: dict[str, Any] = {
+        text: echo if value == ANYTHING else value for text, value in one.when.items()
+    }
+    if one.visit is not None:
+        host = one.hosts[0]
+        values[one.visit] = f"https://{'example' if host.startswith('.') else ''}{host}/{echo}"
+    if one.echo is not None:
+        values[one.echo] = echo
+    return {
+        text: value if place_of(text, one.method).kind == "field" else scalar_text(value) or ""
+        for text, value in values.items()
+    }
+
+
+def _with(body: Any, path: list[str], value: Any) -> Any:
+    """The body with a value at this path; a number is a place in a list."""
+    if not path:
+        return value
+    step, *rest = path
+    if step.isdecimal():
+        items = list(body or [])
+        items += [{}] * (int(step) + 1 - len(items))
+        items[int(step)] = _with(items[int(step)] or None, rest, value)
+        return items
+    members = dict(body or {})
+    return members | {step: _with(members.get(step), rest, value)}
+
+
+def _joined(*queries: str) -> str:
+    return "&".join(filter(None, queries))
