@@ -14,6 +14,8 @@ from router.providers import Provider, builtin, own
 from router.providers.definition import Names, VerifyRule, spelled
 from router.suggest import did_you_mean
 
+_PROOF_MAX = 60
+
 
 @click.command()
 @click.argument("name", required=False, shell_complete=provider_names)
@@ -37,7 +39,7 @@ def providers(*, name: str | None, place: Options) -> None:
         [_described(p) for p in distinct] if place.as_json else (),
         ("provider", "sender", "proof", "limits"),
         (
-            (" = ".join(names_of(p)), p.label, _proof(p.definition.verify), _limits(p))
+            (" = ".join(names_of(p)), p.label, _short(_proof(p.definition.verify)), _limits(p))
             for p in distinct
         ),
         as_json=place.as_json,
@@ -67,6 +69,7 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
     lines += [("limits", _limits(provider)), *(("", habit) for habit in provider.definition.notes)]
     lines += [(use, " or ".join(names)) for use, names in _headers(provider).items()]
     lines += [("roots", ", ".join(sorted(provider.root_fields)))] if provider.root_fields else []
+    lines += [("source", source) for source in provider.definition.source]
     for word, text in lines:
         click.echo(f"{word:<10} {text}")
     if not provider.events:
@@ -117,6 +120,8 @@ def _described(provider: Provider) -> dict[str, Any]:
         "expects": _expectation(provider),
         "methods": provider.definition.methods,
         "notes": provider.definition.notes,
+        "source": provider.definition.source,
+        "oracle": provider.definition.oracle,
         "headers": _headers(provider),
         "splits": provider.definition.split,
         "body_max": provider.body_max,
@@ -129,12 +134,23 @@ def _described(provider: Provider) -> dict[str, Any]:
     }
 
 
+def _short(proof: str) -> str:
+    """So much of it as leaves room for the rest of a line."""
+    return proof if len(proof) <= _PROOF_MAX else proof[: _PROOF_MAX - 1] + "…"
+
+
+def _where(rule: VerifyRule) -> str:
+    """Where a secret that is sent as it is stands."""
+    if rule.query or rule.field:
+        return f"query {rule.query}" if rule.query else f"field {rule.field}"
+    return " or ".join(spelled(rule.place))
+
+
 def _proof(rule: VerifyRule) -> str:
     if rule.scheme == "none":
         return "none"
     if rule.shows_secret:
-        where = f"query {rule.query}" if rule.query else " or ".join(spelled(rule.place))
-        return f"{rule.scheme} in {where}"
+        return f"{rule.scheme} in {_where(rule)}"
     prefix = f", prefix {rule.prefix}" if rule.prefix else ""
     kind = "ed25519" if rule.scheme == "ed25519" else f"{rule.scheme} {rule.algorithm}"
     return f"{kind} of {rule.message}, {rule.encoding}{prefix}"

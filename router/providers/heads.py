@@ -41,10 +41,17 @@ def heads() -> tuple[Head, ...]:
 
 def looks_like(headers: Headers) -> str:
     """The senders that these headers fit best; "" for none."""
-    lines = [name + b": " + value[:_VALUE_MAX].lower() for name, value in headers]
-    fits = [(sum(line.startswith(h.known_by) for line in lines), h.shown) for h in heads()]
+    every = (name + b": " + value[:_VALUE_MAX].lower() for name, value in headers)
+    # Most headers tell of nobody: one look at each, then one for each sender at the others.
+    telling = [line for line in every if line.startswith(_all_known_by())]
+    fits = [(sum(line.startswith(h.known_by) for line in telling), h) for h in heads()]
     best = max(count for count, _ in fits)
-    return " or ".join(shown for count, shown in fits if count == best) if best else ""
+    return " or ".join(head.shown for count, head in fits if count == best) if best else ""
+
+
+@cache
+def _all_known_by() -> tuple[bytes, ...]:
+    return tuple(line for head in heads() for line in head.known_by)
 
 
 def _head(path: Path) -> Head:

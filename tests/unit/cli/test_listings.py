@@ -57,6 +57,17 @@ def test_providers_lists_each_once_with_its_names(router: Router) -> None:
     assert len(json.loads(router("providers", "--json").out)) == len(shown)
 
 
+def test_providers_keep_to_the_width_of_a_line(router: Router) -> None:
+    """Whole proofs, and where the facts of a sender are from, stand in the list of one."""
+    shown = router("providers").out.splitlines()
+    assert max(map(len, shown)) < 220
+    assert any("…" in line for line in shown if line.startswith("adyen"))
+    whole = router("providers", "adyen").out
+    assert "{json:NotificationRequestItem.success}" in whole
+    assert "\nsource     https://docs.adyen.com/" in whole
+    assert json.loads(router("providers", "line", "--json").out)["oracle"] == "vector"
+
+
 def test_providers_of_the_rules_file_are_listed_too(router: Router, tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(
