@@ -103,7 +103,8 @@ def _findings(
         raise UsageError(f"the rules file has no endpoint {examined.endpoint!r}")
     if examined.cut:
         return (_CUT,)
-    return diagnose(examined.request, _case(examined.request, place, ruleset, endpoint, given))
+    request = msgspec.structs.replace(examined.request, public_url=endpoint.public_url)
+    return diagnose(request, _case(request, place, ruleset, endpoint, given))
 
 
 _CUT = DiagnosisFinding(

@@ -121,6 +121,11 @@ CAUSES = {
         "the signature fits an empty body: the sender signed before it wrote the body",
         "if the sender is yours, sign the bytes that are sent",
     ),
+    "address_told": CauseText(
+        "address_told",
+        "the signature fits the address {url}, and not {told}",
+        "set `public_url: {url}` at endpoint {endpoint}, or give the sender our address",
+    ),
     "header_renamed": CauseText(
         "header_renamed",
         "the signature came in header {name}, not where this provider has it",

@@ -128,7 +128,9 @@ def _probes(request: InboundRequest, case: DiagnosisInput) -> Iterator[Probe]:
 def _by_own_ways(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """The endpoint's own ways of proof, with whatever else would make them true."""
     found = (
-        _by_secret(probe, request, case) or _by_body(probe, request, case)
+        _by_secret(probe, request, case)
+        or _by_address(probe, request, case)
+        or _by_body(probe, request, case)
         for probe in _probes(request, case)
     )
     return next(filter(None, found), [])
@@ -160,6 +162,21 @@ def _by_secret(
 
 def _misread(read: SignatureReading) -> list[DiagnosisFinding]:
     return [] if read.how is None else [finding("signature_form", how=read.how)]
+
+
+def _by_address(
+    probe: Probe, request: InboundRequest, case: DiagnosisInput
+) -> list[DiagnosisFinding]:
+    """Another address was signed than the one that we believe the sender was told."""
+    if not probe.signs_url:
+        return []
+    for url in hints.addresses(request):
+        told = probe.at(url)
+        for secret, wrong in _secrets(case):
+            if (read := told.fits(secret.value, request.body)) is not None:
+                says = {"url": url, "told": request.public_url or "none", "endpoint": case.endpoint}
+                return [finding("address_told", **says), *wrong, *_misread(read)]
+    return []
 
 
 def _by_body(probe: Probe, request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:

@@ -9,7 +9,7 @@ import msgspec
 
 from router.diagnosis.proof_candidates import Text, request_headers
 from router.model.delivery import InboundRequest
-from router.providers.evidence import Evidence
+from router.providers.evidence import Evidence, UnreadableError
 from router.providers.messages import COVERING, words_of
 from router.providers.times import READERS
 
@@ -123,7 +123,7 @@ def _bodies(request: InboundRequest) -> Iterator[_Unit]:
     yield _Unit("{body_sha256}", evidence.body_sha256)
     try:
         sorted_form = evidence.form_sorted if evidence.is_form else None
-    except ValueError:
+    except UnreadableError:
         sorted_form = None
     if sorted_form:
         yield _Unit("{form_sorted}", sorted_form)
@@ -136,7 +136,7 @@ def _places(request: InboundRequest) -> Iterator[_Unit]:
     if request.query_string:
         whole = _Unit("{path}?{query}", path + b"?" + request.query_string)
         yield from _and_method(whole, method)
-    for told in addresses(request):
+    for told in (*filter(None, (request.public_url,)), *addresses(request)):
         url = Evidence({}, msgspec.structs.replace(request, public_url=told)).url or b""
         yield from _and_method(_Unit("{url}", url, told), method)
 

@@ -13,7 +13,7 @@ import msgspec
 from router.model.delivery import InboundRequest, LiveSecret, Verified
 from router.providers.definition import Definition, ProofPlace, VerifyRule
 from router.providers.evidence import Evidence, Reader, UnreadableError, of_header, of_place
-from router.providers.messages import STAMP, MessageTemplate, words_of
+from router.providers.messages import STAMP, MessageTemplate, header_parts
 from router.providers.provider import Provider
 from router.providers.scheme import Found, spellings
 from router.providers.signatures import DECODERS, check_for, signature_size
@@ -34,11 +34,15 @@ class SignatureReading(msgspec.Struct, frozen=True):
 
 
 class Probe:
-    """Asks whether a secret and a body make a signature of this request true."""
+    """
+    Asks whether a secret and a body make a signature of this request true. `missing` are headers
+    that are part of the signed text and did not come.
+    """
 
     def __init__(self, definition: Definition, rule: VerifyRule, request: InboundRequest) -> None:
         known = spellings(definition)
-        self._rule = rule
+        self._definition, self._rule = definition, rule
+        self.signs_url = "{url}" in rule.message
         self._found: Found = known.first(request.headers)
         self._request = request
         self._stamp = of_header(STAMP) if rule.timestamp_part else of_place(rule.stamp, known)
@@ -47,13 +51,13 @@ class Probe:
         proof = of_place(ProofPlace(rule.header, rule.query, rule.field), known)
         self.text = (proof and self._value(proof)) or b""
         self.readings = self.read(self.text)
-        wanted = (w.removeprefix("header:").lower().encode() for w in words_of(rule.message))
-        parts = {known.part(name.decode()) for name in wanted} - {None}
-        stamp, number = known.part(rule.stamp.header), definition.id and definition.id.header
-        words = words_of(rule.message)
-        parts |= {stamp} if "timestamp" in words else set()
-        parts |= {known.part(number)} if "id" in words and number else set()
-        self.missing = sorted(p.decode("latin-1") for p in parts if p and p not in self._found)
+        due = header_parts(definition, rule, known)
+        self.missing = sorted(part.decode("latin-1") for part in due if part not in self._found)
+
+    def at(self, url: str) -> "Probe":
+        """The same for a sender who was told this address."""
+        request = msgspec.structs.replace(self._request, public_url=url)
+        return Probe(self._definition, self._rule, request)
 
     def _value(self, read: Reader) -> bytes | None:
         try:

@@ -116,6 +116,17 @@ def is_plain(rule: VerifyRule) -> bool:
     )
 
 
+def header_parts(definition: Definition, rule: VerifyRule, known: Spellings) -> set[bytes]:
+    """The headers, by part, without which nothing can be signed."""
+    always = {
+        word[1:-1] for optional, each in pieces(rule.message) if not optional for word in each
+    }
+    names = [word.removeprefix("header:") for word in always if word.startswith("header:")]
+    stamp = rule.stamp.header if "timestamp" in always else ()
+    number = definition.id.header if definition.id and "id" in always else ()
+    return {part for each in (*names, stamp, number) if (part := known.part(each)) is not None}
+
+
 def _part(word: str, named: dict[str, Reader | None], known: Spellings) -> Part:
     if not PLACEHOLDER.fullmatch(word):
         return word.encode("ascii")

@@ -304,6 +304,11 @@ def _time(rule: VerifyRule) -> Faults:
             "`verify.tolerance` needs a signed timestamp",
         ),
         (
+            rule.time == "http_date" and rule.timestamp_part and rule.separator in (" ", ","),
+            "time",
+            "an HTTP date holds blanks and a comma, at which this list is parted",
+        ),
+        (
             rule.time != _BLANK.time and not stamped,
             "time",
             "`verify.time` says how `timestamp` is written, and there is none",

@@ -197,3 +197,11 @@ def test_a_large_body_is_not_read_for_a_proof() -> None:
     request = delivered(row)
     large = changed(request, body=request.body[:-1] + b',"x":"' + b"x" * 2**26 + b'"}')
     assert reason(row, large) == "unreadable_body"
+
+
+def test_a_large_form_is_split_and_a_larger_one_refused() -> None:
+    """At memory speed, since some senders sign batches in one; JSON is not read so far."""
+    verify = HEADER | {"message": "{form_sorted}"}
+    for size, expected in ((2**20, None), (2**22, "unreadable_body")):
+        row = Row(verify, {"events": "x" * size}, FORM)
+        assert reason(row, delivered(row)) == expected

@@ -4,19 +4,23 @@ import base64
 import gzip
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from router.diagnosis.diagnose import DiagnosisFinding, DiagnosisInput, OtherEndpoint, diagnose
-from router.model.delivery import REMOVED, InboundRequest, LiveSecret
+from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused
 from router.providers import Provider, builtin
 from tests.unit.providers.makers import (
     NOW_MS,
+    PUBLIC_URL,
     SIGNING,
+    a_definition,
     a_delivery,
     a_provider,
+    a_request,
     changed,
     fixed_bytes,
     invented,
@@ -380,6 +384,38 @@ def test_tokens() -> None:
     ]
     hidden = with_header(request, "authorization", lambda _: REMOVED.encode())
     assert codes(hidden, a_case(token, KEY), sure=False) == ["hidden"]
+
+
+@pytest.mark.parametrize(
+    ("came", "told", "expected"),
+    [
+        ({"public_url": PUBLIC_URL + "/calls"}, PUBLIC_URL + "/wh_x", "address_told"),
+        ({"raw_path": b"/calls"}, "https://calls.example.com/calls", "address_told"),
+        ({"public_url": ""}, "https://calls.example.com/wh_x", "address_told"),
+        ({}, "http://calls.example.com/wh_x", "address_told"),
+        ({}, "https://calls.example.com/wh_x/", "address_told"),
+        ({}, "https://nothing.says.this/wh_x", "secret_wrong"),
+    ],
+)
+def test_the_sender_was_told_another_address(
+    came: dict[str, Any], told: str, expected: str
+) -> None:
+    """Behind a proxy: another name or path, or no TLS between it and us."""
+    rule = {"scheme": "hmac", "header": "X-S", "message": "{url}{body}"}
+    calls = Provider(a_definition(verify=rule))
+    key = invented(calls).sign
+    made = calls.prove(
+        event="e", body=b"{}", key=key, delivery_id="1", now_ms=NOW_MS, public_url=told
+    )
+    headers = [*made.headers, ("Host", "calls.example.com")]
+    request = changed(a_request(headers), **{"public_url": PUBLIC_URL, **came})
+    (said,) = found(request, a_case(calls))
+    refused = calls.verify(request, a_case(calls).live, now_ms=NOW_MS)
+    assert said.code == expected
+    assert isinstance(refused, Refused)
+    assert (f"set `public_url: {told}`" in said.fix) == (expected == "address_told")
+    hint = f"fits {told} instead" if request.public_url else "set `public_url` of the endpoint"
+    assert (hint in (refused.hint or "")) == (expected == "address_told")
 
 
 def test_an_unsigned_endpoint_refuses_for_other_reasons() -> None:

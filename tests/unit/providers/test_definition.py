@@ -54,6 +54,13 @@ def test_a_small_definition_is_enough() -> None:
         ({"verify": {"scheme": "hmac", "query": "sig", "message": "{url}{body}"}}, "in the query"),
         ({"verify": {"scheme": "basic", "field": "a"}}, "`verify.field` does not go with"),
         ({"verify": {"scheme": "rsa", "header": "X-S", "padding": "oaep"}}, "Invalid enum value"),
+        (
+            {
+                "verify": HMAC
+                | {"prefix": "v1=", "separator": ",", "timestamp_part": "t=", "time": "http_date"}
+            },
+            "at which this list is parted",
+        ),
         ({"verify": HMAC | {"padding": "pss"}}, "`verify.padding` does not go with"),
         ({"verify": HMAC | {"partial": True}}, "does not cover the body; this one does"),
         ({"verify": HMAC | {"equals": "TopicArn"}}, "`verify.equals` does not go with"),
