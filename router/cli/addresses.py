@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 
 import click
 
+from router.cli.completion_values import endpoint_names
 from router.cli.generations import rules_to_read
 from router.cli.open_store import read_store
-from router.cli.options import Options, place_options
-from router.cli.output import dates, moment, print_list
+from router.cli.options import Options, addressed, place_options
+from router.cli.output import dates, moment, print_json, print_list, visible
 from router.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -21,14 +22,21 @@ LastReceived = tuple[int | None, int | None]
 
 
 @click.command()
+@click.argument("endpoint", required=False, shell_complete=endpoint_names)
 @place_options("dev", "store")
-def addresses(*, place: Options) -> None:
+@click.option("--settings", is_flag=True, help="What to enter at each sender.")
+def addresses(*, place: Options, endpoint: str | None, settings: bool) -> None:
     """
-    The URLs to give to the senders.
+    The URLs to give to the senders; of one ENDPOINT all that is to be entered there.
 
     Of endpoints with `expect_every` it also says when the last delivery came.
     """
     place, ruleset = rules_to_read(place)
+    if endpoint is not None:
+        addressed(ruleset, endpoint)
+    if settings or endpoint is not None:
+        _show_settings(place, ruleset, endpoint)
+        return
     names = [e.name for e in ruleset.endpoints.values() if e.expect_every is not None]
 
     async def last(reader: "StoreReads") -> Mapping[str, LastReceived]:
@@ -54,6 +62,28 @@ def addresses(*, place: Options) -> None:
         ),
         as_json=place.as_json,
     )
+
+
+def _show_settings(place: Options, ruleset: "Ruleset", only: str | None) -> None:
+    """What to enter at the sender of each endpoint, or of one."""
+    from router.cli.sender_settings import settings_of
+
+    urls: dict[str, tuple[str, ...]] = {}
+    for row in _rows(ruleset, {}, 0):
+        urls[row["endpoint"]] = (*urls.get(row["endpoint"], ()), row["url"])
+    found = {
+        name: settings_of(ruleset, ruleset.endpoints[name], of)
+        for name, of in urls.items()
+        if only in (None, name)
+    }
+    if place.as_json:
+        print_json(found)
+        return
+    for number, (name, enter) in enumerate(found.items()):
+        label = ruleset.providers[ruleset.endpoints[name].provider].label
+        click.echo(f"{chr(10) if number else ''}{name}: {label}")
+        for key, value in enter.rows():
+            click.echo(f"  {key:<13}{visible(value)}")
 
 
 def _rows(ruleset: "Ruleset", known: Mapping[str, LastReceived], now: int) -> list[dict[str, Any]]:

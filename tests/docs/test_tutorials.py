@@ -75,7 +75,7 @@ GITHUB: Script = [
     ("router send code repository_dispatch.deploy", "accepted"),
     ("router send code --all", "27 events sent, all well"),
     ("router providers github", "25MiB"),
-    ("router addresses", OUR_URL),
+    ("router addresses code", OUR_URL),
     ("export CODE_WEBHOOK_SECRET=the-same-text-as-in-the-settings", None),
     ("router serve", None),
     ("router deliveries", ""),

@@ -56,7 +56,7 @@ def test_bash_accepts_its_script(router: Router) -> None:
 
 def test_commands_are_completed() -> None:
     assert completed("") == list(COMMANDS)
-    assert completed("re") == ["replay", "revive"]
+    assert completed("re") == ["replay", "recover", "revive"]
     assert completed("serve", "--de") == ["--dev"]
 
 

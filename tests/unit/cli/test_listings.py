@@ -141,3 +141,72 @@ def test_showing_an_unknown_id_says_where_ids_are(router: Router, rules: Path) -
     ran = router("show", "dlv_01ABCDEFGH", "-f", rules)
     assert ran.code == 1
     assert "`router deliveries` lists ids" in ran.err
+
+
+SENDERS = """\
+version: 1
+server: {base_url: "https://hooks.example.com"}
+secrets: {hub: {env: HUB_SECRET}, mail: {file: mail.pem}, pay: {env: PAY_SECRET}, old: {env: OLD}}
+endpoints:
+  code: {id: code-0123456789abcdef, provider: github, secrets: [hub, old]}
+  mail: {id: mail-0123456789abcdef, provider: sendgrid, secrets: mail}
+  shop: {paths: [/in/orders, /in/rest], provider: shopify, secrets: pay}
+  own: {id: own-0123456789abcdef0, provider: hmac, secrets: pay, verify: {header: X-S}}
+  open: {id: open-0123456789abcdef, provider: none, verify: none}
+rules:
+  - {id: code, from: code, events: [push, workflow_run.completed], actions: {log: hi}}
+  - {id: mail, from: mail, events: bounce, actions: {log: hi}}
+  - {id: shop, from: [shop, own], actions: {log: hi}}
+"""
+
+
+def test_what_to_enter_at_a_sender(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(SENDERS, "utf-8")
+    assert router("addresses", "code", "-f", path).out == (
+        "code: GitHub\n"
+        "  url          https://hooks.example.com/wh_code-0123456789abcdef\n"
+        "  content type application/json\n"
+        "  secret       a long random text: the same one in the webhook's settings\n"
+        "  put it into  the variable HUB_SECRET (secrets.hub)\n"
+        "  put it into  the variable OLD (secrets.old)\n"
+        "  events       Pushes (push)\n"
+        "  events       Workflow runs (workflow_run)\n"
+    )
+    found = json.loads(router("addresses", "--settings", "-f", path, "--json").out)
+    assert found["mail"]["secret"].startswith("the verification key")
+    assert found["mail"]["secret_in"] == [f"the file {tmp_path / 'mail.pem'} (secrets.mail)"]
+    assert found["shop"]["url"] == [f"https://hooks.example.com/in/{n}" for n in ("orders", "rest")]
+    assert found["shop"]["remarks"] == [
+        "all events: rule shop names none",
+        "`router subscriptions create shop --from-rules` subscribes to them by the sender's API",
+    ]
+    assert found["own"]["secret"] == "a long random text: the same here and at the sender"
+    assert (found["open"]["secret"], found["open"]["secret_in"]) == (None, [])
+    assert found["open"]["remarks"] == ["no rule wants any event of it yet"]
+    whole = router("addresses", "--settings", "-f", path).out
+    assert "\n\nopen: " in whole
+    assert "secret       none: everybody is let in" in whole
+
+
+def test_settings_of_an_endpoint_that_is_not_there(router: Router, rules: Path) -> None:
+    ran = router("addresses", "shp", "-f", rules)
+    assert (ran.code, "did you mean 'shop'" in ran.err) == (2, True)
+
+
+def test_every_sender_can_be_told_what_to_enter(router: Router, tmp_path: Path) -> None:
+    """By its definition alone; a new kind of body or proof is not forgotten here."""
+    path = tmp_path / "r.yaml"
+    names = sorted(
+        {
+            provider.aliases[0] if provider.aliases else provider.name
+            for provider in builtin().values()
+        }
+    )
+    lines = [
+        f"  e{n}: {{id: endpoint-{n:08}, provider: {name}, verify: none}}"
+        for n, name in enumerate(names)
+    ]
+    path.write_text("\n".join(["version: 1", "endpoints:", *lines, ""]), "utf-8")
+    ran = router("addresses", "--settings", "-f", path, "--json")
+    assert len(json.loads(ran.out)) == len(names)
