@@ -29,6 +29,21 @@ class TimestampEntry(Entry):
     field: Annotated[SourceText | None, doc("The field of the body that does.")] = None
 
 
+@named("'certificate'")
+class CertificateEntry(Entry):
+    """Where a request names the address of the certificate that signed it."""
+
+    header: Annotated[list[SourceText] | None, doc("The header that holds the address.")] = None
+    field: Annotated[SourceText | None, doc("The field of the body that does.")] = None
+    hosts: Annotated[
+        list[SourceText] | None, doc("Where it may be fetched from: hosts, or .ENDS of them.")
+    ] = None
+    names: Annotated[list[SourceText] | None, doc("Whom it must be for.")] = None
+    chain: Annotated[
+        bool | None, doc("Whether those that vouch for it are published with it. Default true.")
+    ] = None
+
+
 class ProofEntry(Entry):
     """How a sender proves itself: what `verify` of an endpoint and of a provider share."""
 
@@ -92,6 +107,9 @@ class ProofEntry(Entry):
         SourceText | None, doc("Where the sender publishes the keys of its tokens.")
     ] = None
     claims: Annotated[Node | None, doc("Claims that a token must have.")] = None
+    certificate: Annotated[
+        CertificateEntry | None, doc("Where the certificate that signed a request is.")
+    ] = None
     body_hash: Annotated[BodyHashEntry | None, doc("Where the body's hash stands too.")] = None
 
 

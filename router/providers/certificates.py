@@ -99,3 +99,16 @@ def _names(leaf: Any) -> set[str]:
     except Exception:  # noqa: BLE001 - none, or a malformed one: it is for nobody
         return set()
     return {name.lower() for name in found.value.get_values_for_type(x509.DNSName)}
+
+
+def self_signed(private: Any, names: Sequence[str]) -> bytes:
+    """A certificate (PEM) that nobody vouches for: what trials take for a published one."""
+    from cryptography import x509  # noqa: PLC0415
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
+
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
+    builder = x509.CertificateBuilder(name, name, private.public_key(), 1)
+    builder = builder.not_valid_before(datetime(1970, 1, 2)).not_valid_after(datetime(9999, 1, 1))  # noqa: DTZ001 - in UTC
+    alternative = x509.SubjectAlternativeName([x509.DNSName(one) for one in names])
+    made = builder.add_extension(alternative, critical=False).sign(private, hashes.SHA256())
+    return bytes(made.public_bytes(serialization.Encoding.PEM))

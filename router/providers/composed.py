@@ -24,6 +24,7 @@ from router.providers.messages import STAMP, MessageTemplate
 from router.providers.scheme import Found, is_stale
 from router.providers.signatures import Candidates
 from router.providers.signed import SignatureScheme
+from router.providers.waiting import Verdict
 
 
 class ComposedScheme(SignatureScheme):
@@ -45,7 +46,7 @@ class ComposedScheme(SignatureScheme):
         secrets: Sequence[LiveSecret],
         now_ms: int,
         tolerance_s: int | None,
-    ) -> Verified | Refused:
+    ) -> Verdict:
         """Verified by the first secret that fits (of several items: the last), or why not."""
 
         def judged(one: Evidence) -> Verified | Refused:
@@ -81,7 +82,8 @@ class ComposedScheme(SignatureScheme):
         message = self._template.filled(evidence, secret)
         return (
             message is not None
-            and self._check(secret, signatures, message) & self._equal(evidence, secret)
+            and self._check(evidence.key or secret, signatures, message)
+            & self._equal(evidence, secret)
             and self._hash_fits(evidence)
         )
 
@@ -135,7 +137,7 @@ class ComposedScheme(SignatureScheme):
 
     def _again(self, evidence: Evidence, request: InboundRequest) -> Evidence:
         """The evidence of another request in place of this one; an item of a batch stays."""
-        other = Evidence(evidence.found, request)
+        other = Evidence(evidence.found, request, evidence.key)
         if self.rule.each is not None:
             other.payload = evidence.payload
         return other

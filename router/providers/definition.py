@@ -76,6 +76,27 @@ class BodyHash(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         return ProofPlace(self.header, self.query)
 
 
+class CertificateRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """
+    Where a request names the address of the certificate that signed it.
+
+    Only https and these `hosts` (exact, or the end of one, beginning with a dot), a certificate for
+    one of these `names`, with a chain to a trusted root. `chain: false` is for senders that publish
+    it alone: then the chain of the host that it came from vouches for it.
+    """
+
+    header: Names = ()
+    field: str | None = None
+    hosts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    chain: bool = True
+
+    @property
+    def place(self) -> ProofPlace:
+        """Where the address stands."""
+        return ProofPlace(header=self.header, field=self.field)
+
+
 class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
     One way in which the sender proves itself.
@@ -88,8 +109,9 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     `timestamp_part`; `time` is how it is written. `tolerance` is the age that it may have
     (`300s`); None: any age. `key` is how an hmac secret or a public key is written; `padding` is
     that of rsa. The hex SHA-256 of the body stands at `body_hash`; the body's field `equals` is the
-    secret, where that is no key. `partial`: the message does not cover the body. `each`: every
-    item of the list at this path has a proof of its own, and paths begin at the item.
+    secret, where that is no key: with `certificate`. `partial`: the message does not cover the
+    body. `each`: every item of the list at this path has a proof of its own, and paths begin at
+    the item.
 
     A `token` stands in `header`, `query` or `field` and is the secret; `basic` is the user and
     password of `Authorization`: with `user` the secret is the password, else it is
@@ -126,6 +148,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     claims: dict[str, str | bool | int] = {}
     body_hash: BodyHash | None = None
     ask: tuple[str, ...] = ()
+    certificate: CertificateRule | None = None
 
     @property
     def shared(self) -> bool:

@@ -35,13 +35,15 @@ class UnreadableError(Exception):
 
 class Evidence:
     """
-    One request, as a way of proof reads it. `found` are its headers by part; `proved`: the body
-    is genuine, and of any size.
+    One request, as a way of proof reads it. `found` are its headers by part; `key` is the public
+    key that has signed it, where the secret is none; `proved`: the body is genuine, and of any
+    size.
     """
 
-    def __init__(self, found: Found, request: InboundRequest) -> None:
+    def __init__(self, found: Found, request: InboundRequest, key: bytes = b"") -> None:
         self.found = found
         self.request = request
+        self.key = key
         self.proved = False
 
     @cached_property

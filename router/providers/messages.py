@@ -9,14 +9,24 @@ What is signed: a template, compiled once, filled from the evidence of a request
     {url}                               the address that the sender was told, with the query
     {secret}                            the secret itself
 
-`[...]` is left out when something in it has nothing; everything else stands for itself.
+`[...]` is left out when something in it has nothing; everything else stands for itself. Where line
+breaks part what is signed, no field of the body but the first placeholder may hold one: else parts
+of a genuine message could be taken for other parts.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from router.providers.definition import PLACEHOLDER, SEGMENT, Definition, VerifyRule
-from router.providers.evidence import Evidence, Reader, of_header, of_json, of_place, of_query
+from router.providers.evidence import (
+    Evidence,
+    Reader,
+    UnreadableError,
+    of_header,
+    of_json,
+    of_place,
+    of_query,
+)
 from router.providers.headers import Spellings
 
 COVERING = frozenset({"body", "body_sha256", "body_crc32", "form_sorted"})
@@ -51,9 +61,15 @@ class MessageTemplate:
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         stamp = of_header(STAMP) if rule.timestamp_part else of_place(rule.stamp, known)
         named = {"timestamp": stamp, "id": _id_reader(definition, known)}
+        first, parted = "{" + next(iter(words_of(rule.message)), "") + "}", "\n" in rule.message
+
+        def part(word: str) -> Part:
+            made = _part(word, named, known)
+            free = not parted or word == first or not word.startswith("{json:")
+            return made if free or not callable(made) else _in_one_line(made)
+
         self._segments = tuple(
-            Segment(optional, tuple(_part(word, named, known) for word in words))
-            for optional, words in pieces(rule.message)
+            Segment(optional, tuple(map(part, words))) for optional, words in pieces(rule.message)
         )
         self.has_secret = "{secret}" in rule.message
 
@@ -107,7 +123,7 @@ def is_plain(rule: VerifyRule) -> bool:
     """Is everything of a signature a header, or the body itself, and is all of it always there?"""
     words = words_of(rule.message)
     elsewhere = (rule.query, rule.field, rule.stamp.query, rule.stamp.field, rule.body_hash)
-    further = (*elsewhere, rule.equals, rule.each)
+    further = (*elsewhere, rule.equals, rule.each, rule.certificate)
     return (
         all(w.startswith("header:") or w in _PLAIN for w in words)
         and "body" in words
@@ -140,6 +156,16 @@ def _part(word: str, named: dict[str, Reader | None], known: Spellings) -> Part:
     if name == "query" and value:
         return of_query(value)
     return of_json(value) if name == "json" else _OWN[name]
+
+
+def _in_one_line(read: Reader) -> Reader:
+    def read_line(evidence: Evidence) -> bytes | None:
+        value = read(evidence)
+        if value is not None and (b"\n" in value or b"\r" in value):
+            raise UnreadableError("a signed value holds a line break", "malformed_signature")
+        return value
+
+    return read_line
 
 
 def _nothing(_: Evidence) -> None:

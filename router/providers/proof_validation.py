@@ -38,7 +38,7 @@ _ONLY: dict[str, tuple[str, ...]] = {
     "tolerance": (*SIGNATURES, "jwt"),
     "key": SIGNATURES,
     "padding": ("rsa",),
-    "equals": (),
+    "equals": ("rsa",),
     "partial": SIGNATURES,
     "user": ("basic",),
     "audience": ("jwt",),
@@ -228,9 +228,9 @@ def _message(rule: VerifyRule, d: Definition) -> Faults:
             "{id} in `verify.message` needs an `id` header",
         ),
         (
-            "secret" in words,
+            "secret" in words and rule.certificate is None,
             "message",
-            "{secret} in `verify.message` is not available: the secret is the key",
+            "{secret} in `verify.message` goes with `certificate`: else the secret is the key",
         ),
         (
             rule.query is not None and {"url", "query"} & set(words),

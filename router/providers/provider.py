@@ -162,6 +162,10 @@ class Provider(Sender):
         """Could this value verify anything here?"""
         return secret_kinds.verdict_on(self.definition, value)
 
+    def published(self, made: Invented) -> dict[str, bytes]:
+        """What its sender publishes who signs with what was made up, by address."""
+        return secret_kinds.published(self.definition, made)
+
     def can_sign(self, key: bytes) -> bool:
         """Could a sender prove itself with this? Not with a public key."""
         return secret_kinds.can_sign(self.definition, key)

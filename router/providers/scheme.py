@@ -38,6 +38,7 @@ def spellings(definition: Definition) -> Spellings:
     for rule in definition.ways:
         parts += [rule.place, rule.stamp.header]
         parts += [rule.body_hash.header] if rule.body_hash else []
+        parts += [rule.certificate.header] if rule.certificate else []
         words = PLACEHOLDER.findall(rule.message)
         parts += [word.removeprefix("header:") for word in words if word.startswith("header:")]
     return Spellings(parts)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from router.providers import bearer, ed25519, keys, rsa
+from router.providers import bearer, certificates, certified, ed25519, keys, rsa
 from router.providers.definition import Definition, VerifyRule
 
 WEAK_BYTES = 16
@@ -63,8 +63,8 @@ _PAIRS = {
 
 
 def _pair(rule: VerifyRule) -> KeyPair | None:
-    """How the keys of a way with two halves are read; None for a secret that both sides hold."""
-    return None if rule.shared else _PAIRS.get(rule.scheme)
+    """How the keys of a way with two halves are read; None where the secret is no such key."""
+    return None if rule.shared or rule.certificate else _PAIRS.get(rule.scheme)
 
 
 # -- what users give ------------------------------------------------------------------------------
@@ -149,6 +149,8 @@ def _signs(rule: VerifyRule, key: bytes) -> bool:
     try:
         if rule.shared:
             keys.shared(key, rule.key)
+        elif rule.certificate is not None:
+            rsa.load_private(certified.parted(key)[1])
         elif (pair := _pair(rule)) is not None:
             pair.load_private(key)
     except keys.UnusableKeyError:
@@ -159,6 +161,24 @@ def _signs(rule: VerifyRule, key: bytes) -> bool:
 # -- new ones -------------------------------------------------------------------------------------
 
 
+def published(definition: Definition, made: Invented) -> dict[str, bytes]:
+    """What the sender publishes who signs with what was made up, by address."""
+    found = {}
+    for rule in definition.ways:
+        if rule.jwks_url is not None:
+            found[rule.jwks_url] = made.verify
+        elif rule.certificate is not None:
+            private = rsa.load_private(certified.parted(made.sign)[1])
+            address = certified.address_of(rule.certificate)
+            found[address] = certificates.self_signed(private, rule.certificate.names)
+    return found
+
+
+def _of_trials(count: int) -> bytes:
+    """The same key for all: no trial makes a certificate for each secret."""
+    return b"trial"[:count]
+
+
 def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:
     """A new secret or key pair for a way of proof."""
     if (pair := _pair(rule)) is not None:
@@ -166,6 +186,8 @@ def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:
         return Invented(pair.public_of(private), private)
     raw = rng_bytes(32)
     secret = raw.hex().encode("ascii")
+    if rule.certificate is not None:
+        return Invented(secret, secret + b"\n" + rsa.invent(_of_trials))
     if rule.key == "base64":
         secret = keys.SHARED_MARK + binascii.b2a_base64(raw, newline=False)
     elif rule.scheme == "basic" and rule.user is None:

@@ -11,6 +11,7 @@ import msgspec
 from router.expressions import decode_json, encode_json
 from router.model.delivery import JSON, InboundRequest
 from router.providers import bearer, forms, keys
+from router.providers.certified import address_of, parted
 from router.providers.definition import (
     SIGNATURES,
     Definition,
@@ -46,7 +47,8 @@ class Signing:
     """One way of proof with one key, from the sender's side."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, key: bytes) -> None:
-        self._rule, self._key = rule, key
+        self._rule = rule
+        self._secret, self._key = parted(key) if rule.certificate else (key, key)
         self._known = spellings(definition)
         self._template = MessageTemplate(definition, rule, self._known)
         self._proof = ProofPlace(rule.place, rule.query, rule.field)
@@ -71,7 +73,9 @@ class Signing:
         rule, stamp = self._rule, WRITERS[self._rule.time](request.received_at)
         made = _put(made, rule.stamp, [stamp])
         if rule.equals is not None:
-            made = _put(made, ProofPlace(field=rule.equals), [self._key.decode("latin-1")])
+            made = _put(made, ProofPlace(field=rule.equals), [self._secret.decode("latin-1")])
+        if rule.certificate is not None:
+            made = _put(made, rule.certificate.place, [address_of(rule.certificate)])
         if rule.body_hash is not None:
             stated = Evidence({}, msgspec.structs.replace(request, body=made.body)).body_sha256
             made = _put(made, rule.body_hash.place, [stated.decode("ascii")])
@@ -95,7 +99,7 @@ class Signing:
         rule = self._rule
         if rule.timestamp_part:
             evidence.found[STAMP] = stamp.encode("ascii")
-        if (message := self._template.filled(evidence, self._key)) is None:
+        if (message := self._template.filled(evidence, self._secret)) is None:
             raise ValueError("what is signed holds something that this request does not")
         raw = sign(rule, self._key, message)
         signed = rule.prefix + encode(raw, rule.encoding).decode("ascii")

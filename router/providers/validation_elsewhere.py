@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from router.providers.definition import SIGNATURES, VerifyRule
+from router.providers.allowed_hosts import HOST
+from router.providers.definition import SIGNATURES, CertificateRule, VerifyRule
 
 ONLY: dict[str, tuple[str, ...]] = {
     "jwks_url": ("jwt",),
     "claims": ("jwt",),
     "body_hash": (*SIGNATURES, "jwt"),
     "ask": ("jwt",),
+    "certificate": ("rsa",),
 }
 """Which schemes these keys of `verify` belong to."""
 ASKED = ("audience", "issuer", "claims", "jwks_url")
@@ -20,8 +22,28 @@ def problems(rule: VerifyRule) -> Iterator[tuple[str, str]]:
     """What is wrong with them in one way of proof: (the key, the words)."""
     if rule.scheme == "jwt":
         yield from _token(rule)
+    if rule.certificate is not None:
+        yield from _certificate(rule, rule.certificate)
+    elif rule.equals is not None:
+        yield "equals", "`verify.equals` goes with `certificate`: else the secret is the key"
     if rule.jwks_url is not None and (fault := not_fetched(rule.jwks_url)):
         yield "jwks_url", fault
+
+
+def _certificate(rule: VerifyRule, certificate: CertificateRule) -> Iterator[tuple[str, str]]:
+    key, bad = "certificate", [h for h in certificate.hosts if not HOST.fullmatch(h)]
+    named = [n for n in certificate.names if not HOST.fullmatch(n) or n.startswith(".")]
+    if (certificate.field is None) == (not certificate.header):
+        yield key, "`verify.certificate` names the place of its address: `header` or `field`"
+    if not certificate.hosts or not certificate.names:
+        yield key, "`verify.certificate` needs `hosts` that it may be fetched from, and its `names`"
+    for text in bad + named:
+        yield key, f"{text!r} is not the name of a host, like sns.example.com or .example.com"
+    if rule.equals is None and "{secret}" not in rule.message:
+        # The sender signs for everybody who has an account there.
+        yield key, "with `certificate`, `equals` or {secret} in `message` says that it is for us"
+    if rule.each is not None or rule.key != "text":
+        yield key, "`each` and `key` do not go with `certificate`"
 
 
 def not_fetched(address: str) -> str:

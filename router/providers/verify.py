@@ -11,6 +11,7 @@ from typing import Any
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers.bearer import JwtScheme
+from router.providers.certified import CertifiedScheme
 from router.providers.composed import ComposedScheme
 from router.providers.credentials import CredentialScheme
 from router.providers.definition import Definition, VerifyRule
@@ -20,7 +21,7 @@ from router.providers.scheme import spellings
 from router.providers.signed import SignedScheme
 from router.providers.waiting import UNKNOWN_KEY, Verdict, Waiting, without_asking
 
-AnyScheme = CredentialScheme | JwtScheme | SignedScheme | ComposedScheme
+AnyScheme = CredentialScheme | JwtScheme | SignedScheme | ComposedScheme | CertifiedScheme
 
 _SCHEMES: dict[str, type[AnyScheme]] = {
     "token": CredentialScheme,
@@ -37,6 +38,7 @@ _NEAREST = (
     "missing_header",
     "unreadable_body",
     "malformed_signature",
+    "untrusted_certificate",
     "ambiguous_header",
 )
 """Of several refusals, the one of the way that came nearest; `missing_signature` comes last."""
@@ -44,6 +46,8 @@ _NEAREST = (
 
 def _scheme(rule: VerifyRule) -> type[AnyScheme]:
     """How a way is verified: the short way, wherever everything signed is header or body."""
+    if rule.certificate is not None:
+        return CertifiedScheme
     return _SCHEMES.get(rule.scheme) or (SignedScheme if is_plain(rule) else ComposedScheme)
 
 

@@ -50,11 +50,11 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
     published: dict[str, bytes] = {}
     for endpoint in ruleset.endpoints.values():
         provider = ruleset.providers[endpoint.provider]
-        for name in (*endpoint.secrets, *provider.publishes):
+        for name in endpoint.secrets or provider.publishes:
             if name not in sign:
                 made = provider.invent_secret(random_bytes)
-                kept = published if name in provider.publishes else verify
-                kept[name], sign[name] = made.verify, made.sign
+                verify[name], sign[name] = made.verify, made.sign
+                published |= provider.published(made)
     urls = frozenset(url_secrets(ruleset))
     for name in ruleset.secrets:
         verify.setdefault(name, (f"{URL}{name}" if name in urls else f"secret-{name}").encode())

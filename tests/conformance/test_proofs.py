@@ -25,6 +25,8 @@ PAYLOAD: dict[str, Any] = {"a": {"b": "c"}, "n": 1.50, "yes": True}
 NOTHING: dict[str, Any] = {}
 HEADER: dict[str, Any] = {"scheme": "hmac", "header": "X-S"}
 FORM: dict[str, Any] = {"read": "form", "event": {"field": "kind"}}
+CERTIFIED: dict[str, Any] = {"scheme": "rsa", "encoding": "base64"}
+CERTIFICATE = {"hosts": [".example.com"], "names": ["sign.example.com"]}
 IN_BODY: dict[str, Any] = {"scheme": "hmac", "field": "proof.sig", "partial": True}
 
 
@@ -68,6 +70,18 @@ ROWS = {
     "rsa": Row({"scheme": "rsa", "header": "X-S", "encoding": "base64"}),
     "rsa sha1": Row({"scheme": "rsa", "header": "X-S", "encoding": "base64", "algorithm": "sha1"}),
     "rsa pss": Row({"scheme": "rsa", "header": "X-S", "encoding": "base64", "padding": "pss"}),
+    "certificate in a header": Row(
+        CERTIFIED
+        | {"header": "X-S", "message": "{header:X-E}|{secret}|{body_crc32}"}
+        | {"certificate": {"header": "X-Certificate"} | CERTIFICATE},
+        further={"event": {"header": "X-E"}},
+    ),
+    "certificate in the body": Row(
+        CERTIFIED
+        | {"field": "proof.sig", "equals": "topic", "partial": True}
+        | {"message": "{json:a.b}\n[{json:none}\n]{json:topic}\n"}
+        | {"certificate": {"field": "proof.at"} | CERTIFICATE}
+    ),
     "ecdsa sha512": Row({"scheme": "ecdsa", "header": "X-S", "algorithm": "sha512"}),
     "ed25519 over parts": Row({"scheme": "ed25519", "header": "X-S", "message": "{url}{body}"}),
     "signature in the query": Row({"scheme": "hmac", "query": "sig"}),

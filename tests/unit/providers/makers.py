@@ -6,6 +6,7 @@ from typing import Any
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers import Definition, Invented, Provider, builtin, parse_definition
+from router.providers.waiting import Waiting
 
 NOW_MS = 1_705_312_200_000
 PUBLIC_URL = "https://hooks.example.com"
@@ -95,10 +96,13 @@ def verdict(
     tolerance_s: int | None = None,
     now_ms: int = NOW_MS,
 ) -> Verified | Refused:
-    """Judged with the given secrets, or the invented one."""
+    """Judged with the given secrets, or the invented one; what it publishes is known."""
     given = values or (invented(provider).verify,)
     secrets = [a_secret(value, f"s{index}") for index, value in enumerate(given)]
-    return provider.verify(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+    found = provider.judge(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+    while isinstance(found, Waiting):
+        found = found.then(provider.published(invented(provider)).get(found.ask.address))
+    return found
 
 
 def a_definition(**keys: Any) -> Definition:

@@ -459,7 +459,7 @@ def test_a_known_key_that_has_not_signed_is_final() -> None:
 
 
 def test_where_nobody_can_be_asked() -> None:
-    found = verdict(PUBLISHED, bearing(a_token()))
+    found = PUBLISHED.verify(bearing(a_token()), (), now_ms=NOW_MS)
     assert isinstance(found, Refused)
     assert URL in str(found.hint)
 

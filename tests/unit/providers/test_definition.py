@@ -11,6 +11,8 @@ from tests.unit.providers.makers import a_definition
 
 HMAC: dict[str, Any] = {"scheme": "hmac", "header": "X-Acme-Signature"}
 JWT: dict[str, Any] = {"scheme": "jwt", "issuer": "i"}
+PLACE: dict[str, Any] = {"header": "X-C", "hosts": ["a.test"], "names": ["a.test"]}
+CERTIFIED: dict[str, Any] = {"scheme": "rsa", "header": "X-S", "equals": "topic"}
 KEYS = "https://keys.example/jwks"
 
 
@@ -86,6 +88,15 @@ def test_a_small_definition_is_enough() -> None:
         ({"verify": HMAC | {"jwks_url": KEYS}}, "`verify.jwks_url` does not go with"),
         ({"verify": JWT | {"ask": ["scheme"]}}, "names audience, issuer"),
         ({"verify": JWT | {"ask": ["issuer.name"]}}, "names audience, issuer"),
+        ({"verify": CERTIFIED | {"certificate": {}}}, "`header` or `field`"),
+        ({"verify": CERTIFIED | {"certificate": PLACE | {"hosts": []}}}, "needs `hosts`"),
+        ({"verify": CERTIFIED | {"certificate": PLACE | {"names": []}}}, "and its `names`"),
+        ({"verify": CERTIFIED | {"certificate": PLACE | {"hosts": ["com"]}}}, "name of a host"),
+        ({"verify": CERTIFIED | {"certificate": PLACE | {"names": [".a.test"]}}}, "name of a host"),
+        ({"verify": CERTIFIED | {"certificate": PLACE, "equals": None}}, "says that it is for us"),
+        ({"verify": CERTIFIED | {"certificate": PLACE, "key": "hex"}}, "do not go with"),
+        ({"verify": CERTIFIED}, "goes with `certificate`"),
+        ({"verify": HMAC | {"certificate": PLACE}}, "`verify.certificate` does not go with"),
         ({"verify": JWT | {"body_hash": {}}}, "is `{claim: NAME}`"),
         ({"verify": HMAC, "also": [JWT | {"jwks_url": KEYS}]}, "cannot stand beside each other"),
         ({"verify": HMAC | {"header": "X S"}}, "not a header name"),
