@@ -170,11 +170,19 @@ def _signature(rule: VerifyRule) -> str:
         rule.separator and f" (a list, parted by `{rule.separator}`)",
         *_dated(rule),
         _hashed(rule.body_hash),
+        _certified(rule),
         f"; the field `{rule.equals}` is the secret" if rule.equals else "",
         f"; the secret is {rule.key}" if rule.key != "text" else "",
         "; **the body is not signed whole**" if rule.partial else "",
     )
     return "".join(parts)
+
+
+def _certified(rule: VerifyRule) -> str:
+    if (given := rule.certificate) is None:
+        return ""
+    where, hosts = _place(given.place), " or ".join(f"`{host}`" for host in given.hosts)
+    return f"; by the certificate at the address in {where}, fetched from {hosts} only"
 
 
 _MADE_BY = {
