@@ -51,8 +51,8 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return () if self.field is None else spelled(self.field)
 
     def sent(self, value: str) -> str:
-        """What the sender writes for a value that has a name of ours."""
-        return next((one for one, name in self.named.items() if name == value), value)
+        """What the sender writes for a value of ours: its own name for it, after the prefix."""
+        return self.prefix + next((one for one, name in self.named.items() if name == value), value)
 
 
 class ProofPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

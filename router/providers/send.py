@@ -106,7 +106,7 @@ class Sender:
         """The headers that say what a delivery is, but not who sent it: for who only reads."""
         d, (name, _) = self.definition, self.split_name(event)
         headers = header("Content-Type", _CONTENT_TYPES[self._kind])
-        headers += header(d.event.header, name)
+        headers += header(d.event.header, d.event.sent(name))
         headers += header(d.id.header if d.id else (), delivery_id)
         for source in d.fields.values():
             headers += header(source.header, source.sample)

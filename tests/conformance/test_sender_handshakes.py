@@ -83,6 +83,19 @@ ASKED = [
         answer="1158201444",
         other={"query": "hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=another"},
     ),
+    Asked(
+        "twitch",
+        headers={
+            "Twitch-Eventsub-Message-Type": "webhook_callback_verification",
+            "Twitch-Eventsub-Message-Id": "m-1",
+            "Twitch-Eventsub-Message-Timestamp": "1970-01-01T00:00:00Z",
+            "Twitch-Eventsub-Message-Signature": "sha256="
+            "0b886d18a48fcc5011b36e260cea335cc412a8a3f0370bb238b0af8f81844117",
+        },
+        body={"challenge": "pogchamp-kappa-360", "subscription": {"type": "channel.follow"}},
+        answer="pogchamp-kappa-360",
+        other={"body": {"challenge": "another"}},
+    ),
     Asked("dropbox", method="GET", query="challenge=abc123", answer="abc123", other={"query": ""}),
     Asked(
         "x",
