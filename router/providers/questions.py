@@ -8,7 +8,7 @@ from router.model.delivery import InboundRequest
 from router.providers.definition import Definition
 from router.providers.respond import ANYTHING, Handshake, place_of, scalar_text
 from router.providers.secret_kinds import way_of
-from router.providers.signing import Headers, Signing
+from router.providers.signing import Headers, Signing, header
 
 
 class Question(NamedTuple):
@@ -35,7 +35,10 @@ def asked(
     if one.is_open:
         return bare
     request = InboundRequest("POST", b"/", b"", (), bare.body, "", now_ms)
-    made = Signing(definition, way_of(definition, key), key).signed(request, bare.headers)
+    numbered = header(definition.id.header if definition.id else (), "question-1")
+    made = Signing(definition, way_of(definition, key), key).signed(
+        request, (*bare.headers, *numbered)
+    )
     return Question("POST", made.headers, _joined(made.query, bare.query), made.body)
 
 
