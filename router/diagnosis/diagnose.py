@@ -194,8 +194,9 @@ def _by_body(probe: Probe, request: InboundRequest, case: DiagnosisInput) -> lis
 
 
 def _by_shown_secret(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
-    """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
-    if not any(rule.shows_secret for rule in case.provider.definition.ways):
+    """Which other secret, or slip of it, was shown as it is, or proves each item of a list?"""
+    ways = case.provider.definition.ways
+    if not any(rule.shows_secret or rule.each is not None for rule in ways):
         return []
     return next(
         (

@@ -31,14 +31,19 @@ SECRET = "a-secret-of-the-endpoint"
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A question of a sender and the answer that it wants; `other`: what makes it none."""
+    """
+    A question of a sender and the answer that it wants; `other`: what makes it none. `proved`: it
+    comes with a proof, which other tests judge.
+    """
 
     provider: str
     method: str = "POST"
     query: str = ""
     headers: dict[str, str] = {}
     body: Any = None
+    proved: bool = False
     answer: str = ""
+    status: int = 200
     answer_headers: dict[bytes, bytes] = {}
     other: dict[str, Any] = {}
 
@@ -117,6 +122,21 @@ ASKED = [
         body=b"webhook_id=7",
         other={"body": b"webhook=7"},
     ),
+    Asked("mandrill", method="HEAD", other={"method": "GET"}),
+    Asked(
+        "discord",
+        body={"version": 1, "application_id": "1234560123453231555", "type": 0},
+        proved=True,
+        status=204,
+        other={"body": {"version": 1, "type": 1, "event": {"type": "ENTITLEMENT_CREATE"}}},
+    ),
+    Asked(
+        "discord",
+        body={"id": "787053080478613555", "token": "t", "type": 1, "version": 1},
+        proved=True,
+        answer='{"type":1}',
+        other={"proved": False},
+    ),
 ]
 
 
@@ -126,6 +146,7 @@ def answered(asked: Asked) -> HandshakeAnswer | None:
     found = provider.unproved(asked.request, secrets)
     if found is None:
         verdict = provider.verify(asked.request, secrets, now_ms=0)
+        verdict = Verified(secrets[0].name) if asked.proved else verdict
         proved = isinstance(verdict, Verified)
         found = provider.answer(asked.request, secrets, verdict) if proved else None
     return found if isinstance(found, HandshakeAnswer) else None
@@ -135,7 +156,7 @@ def answered(asked: Asked) -> HandshakeAnswer | None:
 def test_a_question_is_answered_as_the_sender_wants(asked: Asked) -> None:
     found = answered(asked)
     assert found is not None
-    assert found.body == asked.answer.encode()
+    assert (found.status, found.body) == (asked.status, asked.answer.encode())
     assert dict(found.headers) == asked.answer_headers
     assert answered(msgspec.structs.replace(asked, **asked.other)) is None
 
