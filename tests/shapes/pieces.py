@@ -114,6 +114,6 @@ def _long(seen: Seen, texts: list[str]) -> tuple[Shape, set[str]] | None:
         return {"fields": fields}, {"object"}
     if seen.item is not None and _written(seen.item) != "any":
         return [_written(seen.item)], {"array"}
-    if texts and seen.words and len(seen.words) <= WORDS_MAX:
+    if texts and seen.words and not seen.example and len(seen.words) <= WORDS_MAX:
         return {"known": sorted(seen.words)}, {"string"}
     return None

@@ -21,7 +21,8 @@ WORDS_MAX = 60
 class Seen(msgspec.Struct, frozen=True):
     """
     `kinds` are names of types and formats. `fields` are an object's, None where it has none that
-    are fixed; `user_named`: users name its fields. `words` are the texts that are known.
+    are fixed; `user_named`: users name its fields. `words` are the texts that are known; those of
+    an `example` alone are no list, but others' lists lack them.
     """
 
     kinds: frozenset[str] = frozenset()
@@ -29,6 +30,7 @@ class Seen(msgspec.Struct, frozen=True):
     item: "Seen | None" = None
     words: frozenset[str] = frozenset()
     user_named: bool = False
+    example: bool = False
 
 
 ANYTHING = Seen(frozenset({"any"}))
@@ -55,7 +57,8 @@ def of_example(value: Any) -> Seen:
     if isinstance(value, list):
         return a_list(together(map(of_example, value)) if value else None)
     if isinstance(value, str):
-        return plain(next((name for name, form in _FORMS if form.fullmatch(value)), "string"))
+        form = next((name for name, form in _FORMS if form.fullmatch(value)), "string")
+        return Seen(frozenset({form}), words=frozenset({value}), example=True)
     if value is None or isinstance(value, bool):
         return plain("null" if value is None else "boolean")
     return plain("integer" if isinstance(value, int) else "number")
@@ -72,14 +75,17 @@ def together(several: Iterable[Seen]) -> Seen:
 def _both(a: Seen, b: Seen) -> Seen:
     if a is b:
         return a
+    texts = [s for s in (a, b) if s.kinds & _TEXTS]
+    listed = [s for s in texts if not s.example]
     # A list of words that one of two texts lacks says nothing of the other.
-    open_words = any(s.kinds & _TEXTS and not s.words for s in (a, b))
+    words = [s.words for s in texts] if all(s.words for s in listed) else []
     return Seen(
         a.kinds | b.kinds,
         fields=_fields(a.fields, b.fields),
         item=b.item if a.item is None else a.item if b.item is None else _both(a.item, b.item),
-        words=frozenset() if open_words else a.words | b.words,
+        words=frozenset().union(*words),
         user_named=a.user_named or b.user_named,
+        example=bool(texts) and not listed,
     )
 
 
@@ -100,14 +106,11 @@ def is_text(kind: str) -> bool:
 
 def opened(seen: Seen, users_name: Iterable[str]) -> Seen:
     """The same, with the objects of these names open: users name their fields."""
-    if seen.item is not None:
-        seen = Seen(seen.kinds, seen.fields, opened(seen.item, users_name), seen.words)
-    if seen.fields is None:
-        return seen
-    fields = {
+    item = None if seen.item is None else opened(seen.item, users_name)
+    fields = seen.fields and {
         name: together([OPEN_MAP, plain(*one.kinds)])
         if name in users_name and "object" in one.kinds
         else opened(one, users_name)
         for name, one in seen.fields.items()
     }
-    return Seen(seen.kinds, fields, seen.item, seen.words, seen.user_named)
+    return msgspec.structs.replace(seen, fields=fields, item=item)

@@ -4,9 +4,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.shapes import code_host, examples, payments
 from tests.shapes.examples import Example
+from tests.shapes.go_structs import GoStructs
+from tests.shapes.json_schema import SchemaReader
 from tests.shapes.published import Known, Published
 from tests.shapes.seen import OPEN_MAP, Seen, an_object, of_example, opened, together
 
@@ -19,6 +22,8 @@ SOURCES: Mapping[str, str] = {
     "stripe-1": "the Python package `stripe`, unpacked; `stripe-2`, … are older versions of it",
     "java-slack-sdk": "github.com/slackapi/java-slack-sdk, json-logs/samples/events",
     "go-gitlab": "github.com/xanzy/go-gitlab, testdata/webhooks",
+    "gitlab-schema.json": "`TypeAdapter(AnyEvent).json_schema()` of `pydantic-gitlab-webhooks`",
+    "gitea-structs": "github.com/go-gitea/gitea, modules/structs, or a fork's",
     "sendgrid-docs": "github.com/sendgrid/docs, content/docs/for-developers/tracking-events",
     "webhook-samples": "github.com/hookdeck/webhook-samples, providers",
 }
@@ -76,14 +81,64 @@ def _mailer(at: Path) -> Published:
 
 
 def _projects(at: Path) -> Published:
+    found = _shapes([*_projects_examples(at), *examples.of_definition("gitlab")], ())
+    for event, seen in _projects_schemas(json.loads((at / "gitlab-schema.json").read_bytes())):
+        found[event] = together([found[event], seen]) if event in found else seen
     return Published(
         sources=(
+            "pydantic-gitlab-webhooks (PyPI): the JSON Schema of AnyEvent",
             "xanzy/go-gitlab: testdata/webhooks, the documentation's payloads",
             RECORDED,
             "gitlab.yaml: its samples, after the documentation",
         ),
+        events=tuple(Known(name) for name in sorted(found)),
+        payloads=found,
+    )
+
+
+def _projects_schemas(document: Any) -> Iterator[tuple[str, Seen]]:
+    """Each event's, by `object_kind`, or by the event's names where it has none."""
+    reader = SchemaReader(document)
+    for choice in document["anyOf"]:
+        seen = reader.seen(choice)
+        fields = seen.fields or {}
+        name = fields.get("object_kind") or fields["event_name"]
+        yield from ((word, seen) for word in sorted(name.words))
+
+
+_FORGE = {
+    "CreatePayload": "create",
+    "DeletePayload": "delete",
+    "ForkPayload": "fork",
+    "PushPayload": "push",
+    "IssuePayload": "issues issue_assign issue_label issue_milestone",
+    "IssueCommentPayload": "issue_comment pull_request_comment",
+    "PullRequestPayload": "pull_request pull_request_assign pull_request_label"
+    " pull_request_milestone pull_request_approved pull_request_rejected pull_request_sync"
+    " pull_request_review_request",
+    "WikiPayload": "wiki",
+    "RepositoryPayload": "repository",
+    "ReleasePayload": "release",
+    "PackagePayload": "package",
+    "CommitStatusPayload": "status",
+    "WorkflowRunPayload": "workflow_run",
+    "WorkflowJobPayload": "workflow_job",
+}
+"""Structs of Gitea's hooks and the events that they are sent for."""
+
+
+def _forge(at: Path) -> Published:
+    structs = GoStructs(at / "gitea-structs")
+    found = {event: structs.seen(one) for one, events in _FORGE.items() for event in events.split()}
+    for event, seen in _shapes(_forge_examples(at), ()).items():
+        found[event] = together([found[event], seen])
+    return Published(
+        sources=(
+            "go-gitea/gitea: modules/structs, as the fork hanzoai/git has it (2026-08)",
+            "gitea.yaml: its samples",
+        ),
         events=(),
-        payloads=_shapes([*_projects_examples(at), *examples.of_definition("gitlab")], ()),
+        payloads=found,
     )
 
 
@@ -132,6 +187,10 @@ def _payments_examples(at: Path) -> Iterator[Example]:
     yield from examples.recorded(at / "webhook-samples" / "stripe")
 
 
+def _forge_examples(_: Path) -> Iterator[Example]:
+    yield from examples.of_definition("gitea")
+
+
 def _package(folder: Path) -> str:
     package = json.loads((folder / "package.json").read_bytes())
     return f"{package['name']} {package['version']} (npm)"
@@ -145,6 +204,7 @@ MADE: Mapping[str, Callable[[Path], Published]] = {
     "code-host": _code_host,
     "commerce": _shop,
     "email": _mailer,
+    "gitea": _forge,
     "gitlab": _projects,
     "slack": _workspace,
     "stripe": _payments,
@@ -153,6 +213,7 @@ REAL: Mapping[str, Callable[[Path], Iterator[Example]]] = {
     "code-host": _code_host_examples,
     "commerce": _shop_examples,
     "email": _mailer_examples,
+    "gitea": _forge_examples,
     "gitlab": _projects_examples,
     "slack": _workspace_examples,
     "stripe": _payments_examples,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.shapes import payments
+from tests.shapes.go_structs import GoStructs
 from tests.shapes.json_schema import SchemaReader
 from tests.shapes.pieces import shaped
 from tests.shapes.real import conditions
@@ -110,6 +111,33 @@ def test_the_types_of_a_library(tmp_path: Path) -> None:
         "metadata": "object",
         "part": {"fields": {"ids": ["string"]}, "type": "null"},
     }
+
+
+def test_the_structs_of_go(tmp_path: Path) -> None:
+    (tmp_path / "a.go").write_text(
+        'type Kind string\n\nconst (\n\tOpen Kind = "open"\n\tShut Kind = "shut"\n)\n'
+        'type Base struct {\n\tID int64 `json:"id"`\n}\n'
+        'type Issue struct {\n\tBase\n\tKind Kind `json:"kind,omitempty"`\n'
+        '\tClosed *time.Time `json:"closed_at"`\n\tHidden string `json:"-"`\n'
+        '\tParts []*Issue `json:"parts"`\n\tMore map[string]string `json:"more"`\n}\n'
+    )
+    assert written(GoStructs(tmp_path).seen("*Issue")) == {
+        "fields": {
+            "closed_at": "timestamp or null",
+            "id": "integer",
+            "kind": {"known": ["open", "shut"]},
+            "more": "object",
+            "parts": "array",
+        }
+    }
+
+
+def test_an_example_adds_to_a_list_of_words_and_is_none_itself() -> None:
+    listed = SchemaReader({}).seen({"type": "string", "enum": ["a"]})
+    free = SchemaReader({}).seen({"type": "string"})
+    assert written(together([listed, of_example("b")])) == {"known": ["a", "b"]}
+    assert written(together([of_example("a"), of_example("b")])) == "string"
+    assert written(together([listed, free])) == "string"
 
 
 def test_conditions_are_those_a_person_would_write() -> None:
