@@ -5,11 +5,12 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
-`asking_others.py` and `operating.py` list them.
+`asking_others.py`, `operating.py` and `asking_first.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
 from tests.defects.addresses import ADDRESSES
+from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
 from tests.defects.for_all_nodes import FOR_ALL_NODES
@@ -48,4 +49,5 @@ ALL = (
     *SHARED_STORE,
     *ASKING_OTHERS,
     *OPERATING,
+    *ASKING_FIRST,
 )

@@ -65,8 +65,8 @@ PROOF = (
         "a time that is far ahead is fresh",
         Edit(
             "router/providers/scheme.py",
-            "    return abs(now_ms - timestamp_s * 1000) > tolerance_s * 1000\n",
-            "    return now_ms - timestamp_s * 1000 > tolerance_s * 1000\n",
+            "    return abs(now_ms - timestamp_ms) > tolerance_s * 1000\n",
+            "    return now_ms - timestamp_ms > tolerance_s * 1000\n",
         ),
         "unit/providers/test_verify.py::test_the_tolerance_holds_both_ways",
     ),
@@ -74,9 +74,9 @@ PROOF = (
         58,
         "a timestamp of any digits",
         Edit(
-            "router/providers/signed.py",
-            "(len(stamp) > TIMESTAMP_DIGITS_MAX or not stamp.isdigit()):\n",
-            "not stamp.strip().lstrip(b'+-').isdigit():\n",
+            "router/providers/times.py",
+            "    fits = len(text) <= SECONDS_DIGITS_MAX and text.isdigit()\n",
+            "    fits = text.strip().lstrip(b'+-').isdigit()\n",
         ),
         "unit/providers/test_verify.py::test_only_plain_digits_are_a_timestamp",
     ),

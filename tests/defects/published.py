@@ -99,8 +99,9 @@ PUBLISHED = (
         "parsed before verified",
         Edit(
             "router/intake/judging.py",
-            "        verdict: Verified | Refused | None = None\n",
-            "        verdict: Verified | Refused | None = None\n        provider.read(request)\n",
+            "        verdict: Verdict | HandshakeAnswer | None = None\n",
+            "        verdict: Verdict | HandshakeAnswer | None = None\n"
+            "        provider.read(request)\n",
         ),
         "unit/intake/test_intake_order.py::test_a_forgery_is_not_read",
     ),
