@@ -44,7 +44,9 @@ def test_what_the_sender_publishes_is_genuine_and_nothing_near_it(
     assert vector["source"]
     request = request_of(vector)
     assert is_verified(name, vector, request)
-    assert not is_verified(name, vector, changed(request, body=request.body + b" "))
+    partial = a_provider(name).definition.verify.partial  # not all of the body is signed
+    near = request.body.replace(b"5", b"6") if partial else request.body + b" "
+    assert not is_verified(name, vector, changed(request, body=near))
     other = vector | {"secret": vector["secret"][:-1] + "~"}
     assert not is_verified(name, other, request)
 
