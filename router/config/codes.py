@@ -88,6 +88,9 @@ PLACES = {
     "nothing-verified": Code("An endpoint has neither `secrets` nor `verify: none`."),
     "verify-conflict": Code("An endpoint has both `secrets` and `verify: none`."),
     "address-unknown": Code("The sender signs the address that it was told, and none is given."),
+    "path-never-there": Code(
+        "A path of your own definition reads what can never be in an event.", "warning"
+    ),
     "weak-proof": Code("A signature of your own definition proves less than it could.", "warning"),
     "not-for-provider": Code("This key or value means nothing for the endpoint's provider."),
     "no-address": Code("An endpoint has neither `id` nor `paths`."),

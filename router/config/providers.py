@@ -15,6 +15,7 @@ from router.config.settings import ID, shape
 from router.model.settings import OWN
 from router.providers import Definition, Provider
 from router.providers.definition import VerifyRule
+from router.providers.event_paths import never_there
 from router.providers.proof_validation import doubts, rule_problems
 from router.providers.validation import problems, ways
 from router.yaml_source import Entry, Node, SourceText, Table, keys_of
@@ -115,6 +116,8 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
     for way, rule in ways(definition):
         for key, text in doubts(rule):
             context.warning("weak-proof", text, _node(entry.node, (*way, key)))
+    for at, text, meant in never_there(definition):
+        context.warning("path-never-there", text, _node(entry.node, at), meant)
     return definition
 
 

@@ -100,6 +100,7 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
         action=None if action is None else next(iter(action.paths), ""),
         fields=fields,
         shapes=provider.shapes,
+        batch=None if definition.split is None else definition.split_at or "",
     )
 
 

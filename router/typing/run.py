@@ -81,9 +81,13 @@ class TypeScope(msgspec.Struct, frozen=True):
 
 
 class Clues(msgspec.Struct, frozen=True):
-    """What helps to explain a finding: which events have a path that these do not."""
+    """
+    What helps to explain a finding: which events have a path that these do not, and the path of
+    the list whose elements these are.
+    """
 
     elsewhere: Callable[[tuple[str, ...]], Iterable[str]] = lambda _: ()
+    batch: str | None = None
 
 
 NO_CLUES = Clues()

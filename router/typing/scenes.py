@@ -1,6 +1,6 @@
 """What expressions see for each kind of event of a sender: the types of the roots."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from typing import Any
 
@@ -13,6 +13,7 @@ from router.typing.lattice import (
     ABSENT,
     ANY,
     FAULT,
+    LIST,
     NOTHING,
     NULL,
     NULL_TYPE,
@@ -79,6 +80,7 @@ class TypedSender(msgspec.Struct, frozen=True, eq=False):
     What types know of a sender. `names` are those by which endpoints call it, `aliases` its others;
     `events` maps the names of its catalogue to their actions. `action` is the field of the payload
     that names the action, "" where that stands elsewhere, None for a sender without actions.
+    `batch` is the path of the list whose elements are its events, "" for the body, None for none.
     """
 
     names: frozenset[str]
@@ -87,6 +89,7 @@ class TypedSender(msgspec.Struct, frozen=True, eq=False):
     action: str | None
     fields: Mapping[str, RootField]
     shapes: Shapes
+    batch: str | None = None
 
 
 class Scene(msgspec.Struct, frozen=True, eq=False):
@@ -210,7 +213,7 @@ class Scenes:
         roots = closed_object(fields, label="roots")
         fields["def"] = closed_object(_Definitions(self._defines, roots), label="def")
         shown = ", ".join(kind.names[:_SHOWN_MAX]) + (", …" if len(kind.names) > _SHOWN_MAX else "")
-        return Scene(shown, roots, Clues(_elsewhere(sender, kind)), guessed)
+        return Scene(shown, roots, Clues(_elsewhere(sender, kind), sender.batch), guessed)
 
 
 class _Definitions(Mapping[str, Type]):
@@ -281,11 +284,25 @@ def _action(sender: TypedSender, kind: _Kind) -> Type:
 def _payload(sender: TypedSender, kind: _Kind, action: Type) -> Type:
     """The shape, its action as far as the rule's `events` say."""
     payload = kind.payload
+    if payload is None and sender.batch is not None:
+        return _element(sender.batch.split(".") if sender.batch else [])
     field = payload.fields.get(sender.action) if payload and sender.action else None
     if payload is None or field is None or not (action.known or action.texts):
         return payload or ANY
     field = msgspec.structs.replace(field, texts=action.texts, known=action.known)
     return msgspec.structs.replace(payload, fields={**payload.fields, sender.action or "": field})
+
+
+def _element(batch: Sequence[str]) -> Type:
+    """An event of which nothing is known but that the list it comes from is not in it."""
+    made = with_kinds(ANY, ANY.kinds & ~LIST)
+    for name in reversed(batch):
+        made = msgspec.structs.replace(ANY, fields={name: made}, rest=_ANYTHING)
+    return made
+
+
+_ANYTHING = msgspec.structs.replace(ANY, item=ANY)
+"""Any value, of which it is known that nothing is known: its name is no misspelling."""
 
 
 def _own_root(field: RootField, event: Type, payload: Type) -> Type:

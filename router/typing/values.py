@@ -81,6 +81,15 @@ def _list_read(run: TypeWalk, node: Node, view: TypeScope, *, what: str | None) 
             run.fine.add(span_of(node))
         return kind
     said, hint = run.source(node, view), None
+    batch = run.clues.batch
+    if batch is not None and said == ("payload" if not batch else f"payload.{batch}"):
+        run.warn(
+            "not-a-list",
+            f"each event is one element of it already, so {said} is no list here",
+            node,
+            "the element's own fields are payload.FIELD",
+        )
+        return kind
     if kind.format == "joined":
         hint = f"its parts are split({said}, ',')"
     elif kind.kinds & OBJECT:

@@ -1,5 +1,7 @@
 """Types of a whole file: which events count, what is known where, and each thing told once."""
 
+import pytest
+
 from router.config import load
 from router.errors import Diagnostic
 
@@ -255,3 +257,36 @@ def test_a_field_of_that_name_is_none_of_the_senders() -> None:
     assert "provider-alias" not in {
         code for code, _ in named("payload.x[?provider == 'code-host']", "hub")
     }
+
+
+BATCH = """version: 1
+providers:
+  sensors: {verify: {scheme: none}, split: 100, split_at: data.value, event: {field: type}}
+  plain: {verify: {scheme: none}, split: 100, event: {field: type}}
+endpoints:
+  sensors: {paths: /s, provider: sensors, verify: none}
+  plain: {paths: /p, provider: plain, verify: none}
+rules:
+  - {id: a, from: SOURCE, match: "MATCH", actions: {log: "{{ payload.tags[0] }}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "match", "meant"),
+    [
+        ("sensors", "payload.data.value[0].type == 'x'", "payload.data.value is no list here"),
+        ("sensors", "length(payload.data.value[*].type) > `0`", "payload.data.value is no list"),
+        ("sensors", "payload.data.other[0].type == 'x'", None),
+        ("sensors", "payload.value[0].type == 'x'", None),
+        ("sensors", "payload.type == 'x'", None),
+        ("plain", "payload[0].type == 'x'", "payload is no list here"),
+        ("plain", "payload.value[0].type == 'x'", None),
+    ],
+)
+def test_of_a_batch_an_event_is_one_element(source: str, match: str, meant: str | None) -> None:
+    text = BATCH.replace("SOURCE", source).replace("MATCH", match)
+    found = load(text, path="rules.yaml", env={}).diagnostics
+    lists = [d for d in found if d.code == "not-a-list"]
+    assert [d.severity for d in lists] == ([] if meant is None else ["warning"])
+    assert meant is None or meant in lists[0].message
+    assert len(found) == len(lists), found
