@@ -17,6 +17,7 @@ from router.providers import forms
 from router.providers.definition import ProofPlace
 from router.providers.headers import Spellings
 from router.providers.queries import parameters
+from router.providers.read import dug
 from router.providers.scheme import Found, Scheme
 from router.structure import too_complex
 
@@ -136,9 +137,7 @@ class Evidence:
         """
         if path is None:
             return [self]
-        found = self.payload
-        for key in path.split("."):
-            found = found.get(key) if isinstance(found, dict) else None
+        found = dug(self.payload, path)
         if not isinstance(found, list) or not found:
             raise UnreadableError(f"there is no list at {path}, or nothing in it")
         return [self._of_item(item) for item in found]
@@ -174,15 +173,11 @@ Reader = Callable[[Evidence], bytes | None]
 """A value of the evidence; None for nothing."""
 
 
-def json_text(payload: JSON, path: tuple[str, ...]) -> bytes | None:
-    """The text, number or true/false at a path, as it stands; None for everything else."""
-    for key in path:
-        if not isinstance(payload, dict):
-            return None
-        payload = payload.get(key)
-    if isinstance(payload, bool):
-        return b"true" if payload else b"false"
-    return str(payload).encode("utf-8") if isinstance(payload, str | int) else None
+def json_text(value: JSON) -> bytes | None:
+    """A text, number or true/false as it stands; None for everything else."""
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    return str(value).encode("utf-8") if isinstance(value, str | int) else None
 
 
 def of_header(part: bytes) -> Reader:
@@ -192,8 +187,7 @@ def of_header(part: bytes) -> Reader:
 
 def of_json(path: str) -> Reader:
     """Reads the value at a dotted path of the body, or of the item that is proved."""
-    keys = tuple(path.split("."))
-    return lambda evidence: json_text(evidence.payload, keys)
+    return lambda evidence: json_text(dug(evidence.payload, path))
 
 
 def of_field(path: str) -> Reader:

@@ -122,7 +122,7 @@ def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
     return _invented(rng_bytes(32))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _invented(_seed: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
 

@@ -23,6 +23,7 @@ from router.providers.definition import (
 from router.providers.evidence import Evidence, UnreadableError
 from router.providers.headers import wire
 from router.providers.messages import STAMP, MessageTemplate
+from router.providers.read import stepped
 from router.providers.scheme import spellings
 from router.providers.signatures import encode, sign
 from router.providers.times import WRITERS
@@ -147,14 +148,20 @@ def _with_field(made: SignedRequest, path: str, texts: Sequence[str], each: str 
     items = [payload] if each is None else _at(payload, each) or []
     for item, text in zip(items, texts, strict=True):
         *way, last = path.split(".")
-        _at(item, ".".join(way))[last] = text
+        holder = _at(item, ".".join(way))
+        if not isinstance(holder, dict):
+            raise ValueError(f"the body has no object that {path} could stand in")
+        holder[last] = text
     return encode_json(payload)
 
 
 def _at(payload: JSON, path: str) -> JSON:
-    """The object at a dotted path, made where it is not there yet."""
-    for key in path.split(".") if path else ():
-        if not isinstance(payload, dict):
-            raise ValueError(f"the body has nothing at {path}")
-        payload = payload.setdefault(key, {})
+    """What is at a dotted path; an object, made there, where nothing is yet."""
+    for step in path.split(".") if path else ():
+        inner = stepped(payload, step)
+        if inner is None and isinstance(payload, dict):
+            inner = payload[step] = {}
+        payload = inner
+    if not isinstance(payload, dict | list):
+        raise ValueError(f"the body has no object at {path}")
     return payload

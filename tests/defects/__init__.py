@@ -5,7 +5,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
-`asking_others.py`, `operating.py` and `asking_first.py` list them.
+`asking_others.py`, `operating.py`, `asking_first.py` and `whole_requests.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -27,6 +27,7 @@ from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
 from tests.defects.shared_store import SHARED_STORE
 from tests.defects.short_way import SHORT_WAY
+from tests.defects.whole_requests import WHOLE_REQUESTS
 from tests.defects.within import WITHIN
 
 ALL = (
@@ -50,4 +51,5 @@ ALL = (
     *ASKING_OTHERS,
     *OPERATING,
     *ASKING_FIRST,
+    *WHOLE_REQUESTS,
 )

@@ -13,7 +13,14 @@ import pytest
 from router.model.delivery import InboundRequest, Refused
 from router.providers import Provider, parse_definition
 from router.providers.keys import verifies as ecdsa_verifies
-from tests.unit.providers.makers import a_provider, a_request, a_secret, verdict
+from tests.unit.providers.makers import (
+    a_definition,
+    a_delivery,
+    a_provider,
+    a_request,
+    a_secret,
+    verdict,
+)
 
 SECRETS = (b"first-secret-of-all", b"second-secret-of-all", b"third-secret-of-all")
 BODY = b'{"id": 1}'
@@ -76,6 +83,16 @@ def test_a_single_signature_is_compared_with_every_secret(
         event="push", body=BODY, key=SECRETS[right], delivery_id="1", now_ms=1_705_312_200_000
     )
     assert not isinstance(verdict(provider, a_request(headers, BODY), *SECRETS), Refused)
+    assert (counted.calls, counted.unequal_lengths) == (3, 0)
+
+
+@pytest.mark.parametrize("right", [0, 1, 2])
+def test_a_signature_that_stands_elsewhere_is_compared_with_every_secret(
+    counted: Counted, right: int
+) -> None:
+    acme = Provider(a_definition(verify={"scheme": "hmac", "query": "sig", "message": "{body}"}))
+    request = a_delivery(acme, body=BODY, key=SECRETS[right])
+    assert not isinstance(verdict(acme, request, *SECRETS), Refused)
     assert (counted.calls, counted.unequal_lengths) == (3, 0)
 
 
