@@ -36,6 +36,21 @@ CAUSES = {
         "it verifies with the secrets of {endpoint} that are set here",
         "the running router has others: restart or reload it with these, and have it sent again",
     ),
+    "handshake_answered": CauseText(
+        "genuine",
+        "it is a handshake, and {endpoint} answers it with the secrets that are set here",
+        "the running router has others: restart or reload it with these, and have it asked again",
+    ),
+    "handshake_token": CauseText(
+        "handshake",
+        "it is a handshake, but its token is no secret of {endpoint}",
+        "give the sender a secret of this endpoint as its token",
+    ),
+    "handshake_unknown": CauseText(
+        "handshake",
+        "{why}",
+        "`router providers {provider}` tells what this sender asks before it sends",
+    ),
     "unsigned": CauseText(
         "unsigned",
         "endpoint {endpoint} verifies nothing (`verify: none`)",

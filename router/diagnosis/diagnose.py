@@ -17,6 +17,7 @@ from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.providers import hints
 from router.providers.definition import SIGNATURES, spelled
+from router.providers.handshakes import HandshakeAnswer
 from router.providers.headers import Ambiguous, wire
 from router.providers.odd_body import OddBodyError
 from router.providers.provider import Provider
@@ -66,6 +67,8 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
 
     Where nothing could be proved the findings are what may be the matter, and say so.
     """
+    if asked := _asked(request, case):
+        return (asked,)
     verdict = case.provider.verify(
         request, case.live, now_ms=case.at_ms, tolerance_s=case.tolerance_s
     )
@@ -88,6 +91,23 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
     if proved := _proved(request, case, verdict):
         return tuple(proved)
     return (*broken, *_suspected(request, case, verdict))
+
+
+def _asked(request: InboundRequest, case: DiagnosisInput) -> DiagnosisFinding | None:
+    """What is the matter with a handshake; None: it is a delivery."""
+    if request.method not in case.provider.admits:
+        return None
+    found = case.provider.unproved(request, case.live)
+    if found is None:
+        return None
+    if isinstance(found, HandshakeAnswer):
+        return finding("handshake_answered", endpoint=case.endpoint)
+    if found.reason == "bad_token" and REMOVED.encode("ascii") in request.query_string:
+        return finding("hidden")
+    if found.reason in ("bad_token", "no_secret"):
+        return finding("handshake_token" if case.live else "no_secret", endpoint=case.endpoint)
+    why = found.hint or found.reason
+    return finding("handshake_unknown", why=why, provider=case.provider.name)
 
 
 def _is_hidden(request: InboundRequest, provider: Provider) -> bool:

@@ -456,3 +456,37 @@ def test_a_large_body_is_diagnosed_in_bounded_time() -> None:
     assert 200_000 < len(body) < 256 * 1024
     request = changed(a_delivery(SHOP, body=b"{}"), body=body)
     assert codes(request, a_case(SHOP, fixed_bytes(32).hex().encode()), sure=False)
+
+
+# -- handshakes -----------------------------------------------------------------------------------
+
+META = Provider(
+    a_definition(
+        respond=[
+            {"method": "GET", "when": {"mode": "subscribe"}, "echo": "challenge", "token": "token"}
+        ]
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "says"),
+    [
+        (b"mode=subscribe&challenge=1&token=" + KEY.replace(b" ", b"+"), "genuine", "answers it"),
+        (b"mode=subscribe&challenge=1&token=other", "handshake", "no secret of shop"),
+        (b"mode=other&challenge=1", "handshake", "not a handshake of this sender"),
+    ],
+)
+def test_what_is_the_matter_with_a_handshake(query: bytes, code: str, says: str) -> None:
+    asked = changed(a_request(), method="GET", query_string=query, body=b"")
+    (only,) = found(asked, a_case(META, KEY))
+    assert (only.code, only.sure) == (code, True)
+    assert says in only.says
+
+
+def test_a_handshake_whose_token_was_not_kept_says_so() -> None:
+    query = b"mode=subscribe&challenge=1&token=secret"
+    kept = META.hidden(changed(a_request(), method="GET", query_string=query, body=b""))
+    (only,) = found(kept, a_case(META, KEY))
+    assert (only.code, only.sure) == ("hidden", False)
+    assert [f.code for f in diagnose(kept, DiagnosisInput("shop", META, (), NOW_MS))] == ["hidden"]
