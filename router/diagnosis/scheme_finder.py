@@ -23,7 +23,7 @@ from router.diagnosis.proof_candidates import (
 )
 from router.errors import ConfigError
 from router.model.delivery import JSON, InboundRequest, LiveSecret, Verified
-from router.providers import hints
+from router.providers import ed25519, hints, keys
 from router.providers.provider import Provider
 from router.providers.signatures import decode_base64url, hmac_digest
 from router.providers.validation import parse_definition
@@ -130,7 +130,8 @@ def _signed(request: InboundRequest, secret: bytes, note: str | None) -> Iterato
     found = texts(request)
     proofs = list(signatures(found))
     signed = messages(request, found)[: None if note is None else ALTERED_TRIES_MAX]
-    for rule, message in (*_by_digest(proofs, signed, secret), *_by_public_key(proofs, signed)):
+    by_key = _by_public_key(proofs, signed) if _may_be_public(secret) else ()
+    for rule, message in (*_by_digest(proofs, signed, secret), *by_key):
         number = {"header": message.id} if message.id else None
         if _proves(request, secret, rule, message):
             yield FittingScheme(rule, number, note, message.public_url)
@@ -156,6 +157,17 @@ def _by_digest(
         if proof.raw in made:
             way, message = made[proof.raw]
             yield _rule(proof, way, message), message
+
+
+def _may_be_public(secret: bytes) -> bool:
+    """Is it a key of a pair, in any of the ways that people paste one?"""
+    text = secret.strip()
+    if keys.is_public(text) or text.startswith(b"{"):
+        return True
+    try:
+        return len(keys.mend(text).der) >= ed25519.KEY_BYTES
+    except keys.UnusableKeyError:
+        return False
 
 
 def _by_public_key(

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from router.expressions import encode_json
 from router.model.delivery import InboundRequest
-from router.providers.definition import Definition
+from router.providers.definition import Definition, spelled
 from router.providers.respond import ANYTHING, Handshake, place_of, scalar_text
 from router.providers.secret_kinds import way_of
 from router.providers.signing import Headers, Signing, header
@@ -29,7 +29,7 @@ def asked(
     Raises:
         ValueError: the key cannot sign, or the question lacks what is signed.
     """
-    bare = _bare(one, echo)
+    bare = _bare(definition, one, echo)
     if one.token is not None:
         return bare._replace(query=_joined(bare.query, urlencode({one.token: key})))
     if one.is_open:
@@ -42,9 +42,9 @@ def asked(
     return Question("POST", made.headers, _joined(made.query, bare.query), made.body)
 
 
-def _bare(one: Handshake, echo: str) -> Question:
+def _bare(definition: Definition, one: Handshake, echo: str) -> Question:
     """Without a proof."""
-    body: Any = None
+    body: Any = _begun(definition, one)
     headers: dict[str, str] = {}
     query: dict[str, str] = {}
     for text, value in _values(one, echo).items():
@@ -60,6 +60,15 @@ def _bare(one: Handshake, echo: str) -> Question:
     headers = {"Content-Type": "application/json"} | headers
     content = encode_json({} if body is None else body)
     return Question("POST", tuple(headers.items()), urlencode(query), content)
+
+
+def _begun(definition: Definition, one: Handshake) -> Any:
+    """What the body begins as: where its fields are signed, a sample has them."""
+    if not definition.verify.partial:
+        return None
+    wanted = {*one.when.values()}
+    named = [s.payload for s in definition.samples if wanted & {*spelled(s.events)}]
+    return next(iter([*named, *(s.payload for s in definition.samples)]), None)
 
 
 def _values(one: Handshake, echo: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from router.diagnosis.diagnose import DiagnosisFinding, DiagnosisInput, OtherEnd
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused
 from router.providers import Provider, builtin
 from tests.unit.providers.makers import (
+    AT_HAND,
     NOW_MS,
     PUBLIC_URL,
     SIGNING,
@@ -70,7 +71,7 @@ def renamed(request: InboundRequest, name: str, other: str) -> InboundRequest:
     return changed(request, headers=headers)
 
 
-@pytest.mark.parametrize("name", SIGNING)
+@pytest.mark.parametrize("name", AT_HAND)
 def test_what_is_right_is_called_right(name: str) -> None:
     provider = builtin()[name]
     assert codes(a_delivery(provider), a_case(provider, came_ms=NOW_MS)) == ["genuine"]
@@ -108,7 +109,7 @@ def test_a_body_that_was_parsed_and_written_anew(sent: bytes, came: bytes) -> No
     assert "parsed and serialized again" in cause.says
 
 
-@pytest.mark.parametrize("name", SIGNING)
+@pytest.mark.parametrize("name", AT_HAND)
 def test_a_rewritten_body_is_found_for_every_scheme(name: str) -> None:
     provider = builtin()[name]
     request = a_delivery(provider, body=COMPACT)

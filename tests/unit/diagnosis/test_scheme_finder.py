@@ -9,8 +9,8 @@ from router.diagnosis.scheme_finder import fits
 from router.model.delivery import LiveSecret
 from router.providers import Provider
 from tests.unit.providers.makers import (
+    AT_HAND,
     EVERY,
-    SIGNING,
     a_definition,
     a_delivery,
     a_provider,
@@ -44,8 +44,13 @@ def remade(verify: dict[str, Any], number: dict[str, Any] | None) -> Provider:
     return Provider(a_definition(verify=verify, **keys))
 
 
-TOLD = [n for n in EVERY if "{json:" not in a_provider(n).definition.verify.message]
-"""Who signs a choice of fields is known by name only."""
+TOLD = [
+    name
+    for name in EVERY
+    for rule in [a_provider(name).definition.verify]
+    if "{json:" not in rule.message and rule.certificate is None
+]
+"""Who signs a choice of fields, or by a certificate, is known by name only."""
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -68,7 +73,7 @@ def test_schemes_of_users_are_found(rule: dict[str, Any]) -> None:
         assert found[0].verify[key] == value
 
 
-@pytest.mark.parametrize("name", SIGNING)
+@pytest.mark.parametrize("name", AT_HAND)
 def test_known_senders_are_recognised(name: str) -> None:
     provider = a_provider(name)
     every = [a_provider(n) for n in EVERY]

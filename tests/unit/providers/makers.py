@@ -1,7 +1,7 @@
 """Builders: requests, secrets and definitions; they name only what matters."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
@@ -20,6 +20,8 @@ SIGNING = tuple(
     if definition.verify.signs_body and not definition.generic
 )
 """Those of them that sign, each with a definition of its own."""
+AT_HAND = tuple(n for n in SIGNING if builtin()[n].definition.verify.certificate is None)
+"""Those of them whose keys nobody has to fetch first."""
 SENDERS = tuple(name for name in EVERY if not builtin()[name].definition.generic)
 """Those of them that are one sender, with a file, a sample and a page of its own."""
 
@@ -99,6 +101,18 @@ def verdict(
     """Judged with the given secrets, or the invented one; what it publishes is known."""
     given = values or (invented(provider).verify,)
     secrets = [a_secret(value, f"s{index}") for index, value in enumerate(given)]
+    return settled(provider, request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+
+
+def settled(
+    provider: Provider,
+    request: InboundRequest,
+    secrets: Sequence[LiveSecret],
+    *,
+    now_ms: int = NOW_MS,
+    tolerance_s: int | None = None,
+) -> Verified | Refused:
+    """The verdict once everything that the sender publishes is known."""
     found = provider.judge(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
     while isinstance(found, Waiting):
         found = found.then(provider.published(invented(provider)).get(found.ask.address))
