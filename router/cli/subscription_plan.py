@@ -144,6 +144,11 @@ def token_for(
             "no access token is named: add --token-env VARIABLE, --token SECRET, or "
             f"`api: {{token: SECRET}}` to endpoint {options.endpoint}"
         )
+    if endpoint is not None and endpoint.api.app is not None and options.token is None:
+        raise UsageError(
+            f"the secret of endpoint {endpoint.name} is an app's private key, no token: name one "
+            "with --token-env VARIABLE or --token SECRET"
+        )
     own = (endpoint.api.base if endpoint else None) or usual
     if (
         options.token is None

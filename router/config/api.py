@@ -23,10 +23,13 @@ def api(context: LoadContext, entry: EndpointEntry, provider: Provider | None) -
             _foreign(context, f"{provider.label} has no API that the router calls", entry, "api")
         return Api(spelling=spelling)
     _graphql(context, given, rule)
-    base = setting(context, given.base)
+    base, app = setting(context, given.base), setting(context, given.app)
+    if app is not None and rule.app_prefix is None:
+        context.error("not-for-provider", "this provider knows no 'app'", given.key_at("app"))
     return Api(
         base=None if base is None else checked_base(context, base),
         token=context.secret(given.token) if given.token else None,
+        app=None if app is None else app.value,
         graphql=bool(given.graphql) or given.graphql_path is not None,
         graphql_path=given.graphql_path.value if given.graphql_path else None,
         spelling=spelling,

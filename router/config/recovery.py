@@ -29,7 +29,9 @@ def recovering(context: LoadContext, entry: EndpointEntry, provider: Provider | 
     if given.every is not None and given.every < EVERY_MIN_MS:
         context.error("bad-value", "'every' is one minute or longer", given.at("every"))
     _token(context, entry, rule)
-    return Recover(given.every, _hook(context, given, rule))
+    hook = _hook(context, given, rule)
+    _app(context, entry, given, rule, hook)
+    return Recover(given.every, hook)
 
 
 def _token(context: LoadContext, entry: EndpointEntry, rule: RecoverRule) -> None:
@@ -41,6 +43,29 @@ def _token(context: LoadContext, entry: EndpointEntry, rule: RecoverRule) -> Non
         entry.key_at("recover"),
         f"add `api: {{token: SECRET}}`: {rule.needs}",
     )
+
+
+def _app(
+    context: LoadContext, entry: EndpointEntry, given: RecoverEntry, rule: RecoverRule, hook: str
+) -> None:
+    """A hook of the app itself is for the app's own token, and no other hook is."""
+    if not hook or entry.api is None or entry.broken & {"api"}:
+        return
+    is_app = entry.api.app is not None
+    if is_app == (hook in rule.app_hooks):
+        return
+    if is_app:
+        mine = " or ".join(f"'{one.lstrip('/')}'" for one in rule.app_hooks)
+        context.error(
+            "bad-value", "an app may not see this webhook", given.at("hook"), f"its own is {mine}"
+        )
+    else:
+        context.error(
+            "missing-key",
+            "this is the webhook of an app, and 'api' does not say which",
+            given.at("hook"),
+            "add `api: {app: ID, token: SECRET}`, where the secret is the app's private key",
+        )
 
 
 def _hook(context: LoadContext, given: RecoverEntry, rule: RecoverRule) -> str:

@@ -139,6 +139,9 @@ class ApiEntry(Entry):
 
     base: Annotated[SettingEntry | None, doc("The address of the sender's own API.")] = None
     token: Annotated[SourceText | None, doc("The secret that opens it.")] = None
+    app: Annotated[
+        SettingEntry | None, doc("The app's id; the secret is then its private key.", "123456")
+    ] = None
     graphql: Annotated[bool | None, doc("Whether its GraphQL interface is used.")] = None
     graphql_path: Annotated[SourceText | None, doc("Where that is.")] = None
 

@@ -157,13 +157,15 @@ class Api(msgspec.Struct, frozen=True):
     `api:` of an endpoint: how its sender's own API is called.
 
     `base` is an address without a slash at its end, None for the definition's; `token` names a
-    secret. `graphql` says which of two ways subscriptions are made, `graphql_path` where, None for
-    the definition's path. `spelling` is the provider's name as the endpoint writes it: it decides
-    between two spellings of a header.
+    secret. With `app`, the id of an app, that secret is the app's private key. `graphql` says which
+    of two ways subscriptions are made, `graphql_path` where, None for the definition's path.
+    `spelling` is the provider's name as the endpoint writes it: it decides between two spellings
+    of a header.
     """
 
     base: str | None = None
     token: str | None = None
+    app: str | None = None
     graphql: bool = False
     graphql_path: str | None = None
     spelling: str = ""

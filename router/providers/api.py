@@ -26,17 +26,19 @@ class ApiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     What the router calls of a sender's API; a path that is left out: there is no such call.
 
     `token_header` is the header that carries the token, after `token_prefix`: one for all names
-    of the provider, or one for each. `base` is the API's address where every user has the same,
-    `version` what stands for `{api_version}` where an endpoint names none. `subscribe` makes a
-    subscription, `notify` asks for a test delivery of one, `graphql` takes the mutation that
-    makes one. `ranges` answers JSON whose field `ranges_field` lists the addresses that
-    deliveries come from; `dispatch` triggers an event of the user's own. At most
-    `subscriptions_per_s` subscriptions are made a second, `subscriptions_max` in all. `recover`
-    is how deliveries that the sender could not make are asked for, `scopes` what topics need.
+    of the provider, or one for each; `app_prefix` stands before the token of an app, where there
+    are apps. `base` is the API's address where every user has the same, `version` what stands for
+    `{api_version}` where an endpoint names none. `subscribe` makes a subscription, `notify` asks
+    for a test delivery of one, `graphql` takes the mutation that makes one. `ranges` answers JSON
+    whose field `ranges_field` lists the addresses that deliveries come from; `dispatch` triggers
+    an event of the user's own. At most `subscriptions_per_s` subscriptions are made a second,
+    `subscriptions_max` in all. `recover` is how deliveries that the sender could not make are
+    asked for, `scopes` what topics need.
     """
 
     token_header: str | dict[str, str]
     token_prefix: str = ""
+    app_prefix: str | None = None
     accept: str = "application/json"
     base: str | None = None
     version: str | None = None

@@ -41,7 +41,8 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 class Access(msgspec.Struct, frozen=True):
     """
     Whose API is called and as whom. `base` has no trailing slash; `spelling` is the provider's
-    name as the user wrote it; `version` stands for `{api_version}`.
+    name as the user wrote it; `version` stands for `{api_version}`. `as_app`: the token is
+    an app's.
     """
 
     rule: ApiRule
@@ -49,6 +50,7 @@ class Access(msgspec.Struct, frozen=True):
     token: str | None = None
     spelling: str = ""
     version: str | None = None
+    as_app: bool = False
 
     def __repr__(self) -> str:
         return f"Access({self.base!r})"
@@ -208,7 +210,8 @@ def _headers(access: Access) -> tuple[tuple[str, str], ...]:
     rule, accept = access.rule, ("Accept", access.rule.accept)
     if access.token is None:
         return (accept,)
-    return (accept, (rule.header_for(access.spelling), rule.token_prefix + access.token))
+    prefix = rule.app_prefix if access.as_app else rule.token_prefix
+    return (accept, (rule.header_for(access.spelling), (prefix or "") + access.token))
 
 
 def _url(access: Access, path: str) -> str:

@@ -30,6 +30,8 @@ class RecoverRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     it. Where one ends in `{id}` and the endpoint leaves that out, the hook is found among those at
     the path before it by the address in `hook_address`.
 
+    Those of `app_hooks` are for the app itself, which proves itself by its private key.
+
     Things are kept for `keeps`, and at most `per_s` calls a second are made. `needs` says what
     the token must be allowed, and where one is made; `limits` are for people.
     """
@@ -51,6 +53,7 @@ class RecoverRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body: str | None = None
     hooks: tuple[str, ...] = ()
     hook_address: str | None = None
+    app_hooks: tuple[str, ...] = ()
     per_s: int = 1
     limits: tuple[str, ...] = ()
 

@@ -15,7 +15,7 @@ from router.provider_calls.keys import KeySource, PublishedKeys
 from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
-from router.rules.live import LiveRef
+from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore
 from router.store.values import Claimed
@@ -34,7 +34,9 @@ def access_of(ruleset: Ruleset, endpoint: Endpoint, token: str | None) -> Access
     rule, base = ruleset.providers[endpoint.provider].definition.api, base_of(ruleset, endpoint)
     if rule is None or base is None:
         return None
-    return Access(rule, base, token, endpoint.api.spelling, endpoint.api_version or rule.version)
+    version = endpoint.api_version or rule.version
+    as_app = endpoint.api.app is not None
+    return Access(rule, base, token, endpoint.api.spelling, version, as_app)
 
 
 def token_of(ruleset: Ruleset, secret: str, environ: Mapping[str, str]) -> str:
@@ -105,7 +107,7 @@ class EndpointRanges:
     def _needed(self) -> list[Access]:
         live = self._live.current
         found = (
-            access_of(live.ruleset, endpoint, live.secrets.texts.get(endpoint.api.token or ""))
+            access_of(live.ruleset, endpoint, _token_here(live, endpoint))
             for endpoint in live.ruleset.endpoints.values()
             if PUBLISHED in endpoint.allow_from
         )
@@ -132,6 +134,12 @@ def published_keys(
         log=logs.get("keys"),
         claimed=claimed,
     )
+
+
+def _token_here(live: LiveRuleset, endpoint: Endpoint) -> str | None:
+    """The token as it was read; a private key is none."""
+    name = endpoint.api.token if endpoint.api.app is None else None
+    return live.secrets.texts.get(name or "")
 
 
 def _client(live: LiveRef, base: str) -> AbstractAsyncContextManager[Sends]:

@@ -17,10 +17,13 @@ from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import Work
 from router.model.recovery import Recovery
+from router.model.settings import Endpoint
 from router.operator.audit import AuditTrail
 from router.provider_calls.answers import Sends
 from router.provider_calls.recovery import Recoveries, RecoverySource
 from router.providers import recovering
+from router.providers.app_token import app_token
+from router.providers.keys import UnusableKeyError
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
@@ -49,7 +52,7 @@ class EndpointSenders:
 
     def source(self, endpoint: str) -> RecoverySource:
         """Where they are asked for. Raises UsageError."""
-        return source_of(self._live.current.ruleset, endpoint, self._token)
+        return source_of(self._live.current.ruleset, endpoint, self._token, self._clock.now())
 
     def client(self, base: str) -> AbstractAsyncContextManager[Sends]:
         """What calls the API at that address."""
@@ -85,9 +88,9 @@ class EndpointSenders:
         return live.by_path.get(found.addresses[0].encode("latin-1")) if found else None
 
 
-def source_of(ruleset: Ruleset, name: str, token: Token) -> RecoverySource:
+def source_of(ruleset: Ruleset, name: str, token: Token, now_ms: int) -> RecoverySource:
     """
-    Where an endpoint's missed deliveries are asked for.
+    Where an endpoint's missed deliveries are asked for; the token of an app is made now.
 
     Raises:
         UsageError: nowhere, or something is missing for it; the text says how to give it.
@@ -109,12 +112,24 @@ def source_of(ruleset: Ruleset, name: str, token: Token) -> RecoverySource:
     if rule.hooks and not endpoint.recover.hook:
         forms = " or ".join(form.removesuffix("/{id}").lstrip("/") for form in rule.hooks)
         raise UsageError(f"endpoint {name} names no webhook: add `recover: {{hook: {forms}}}`")
-    access = access_of(ruleset, endpoint, token(ruleset, endpoint.api.token))
+    access = access_of(ruleset, endpoint, _proof(ruleset, endpoint, token, now_ms))
     if access is None:
         raise UsageError(f"the API's address is unknown: add `api: {{base: …}}` to {name}")
     base = urlsplit(ruleset.server.base_url)
     addresses = tuple(f"{base.scheme}://{base.netloc}{one}" for one in endpoint.addresses)
     return RecoverySource(access, endpoint.recover.hook, addresses, endpoint.api.token)
+
+
+def _proof(ruleset: Ruleset, endpoint: Endpoint, token: Token, now_ms: int) -> str:
+    """The token of an endpoint. Raises UsageError."""
+    secret = endpoint.api.token or ""
+    value = token(ruleset, secret)
+    if endpoint.api.app is None:
+        return value
+    try:
+        return app_token(endpoint.api.app, value.encode(), now_ms)
+    except UnusableKeyError as error:
+        raise UsageError(f"secrets.{secret} is no private key of an app: {error}") from None
 
 
 def live_token(live: LiveRef) -> Token:

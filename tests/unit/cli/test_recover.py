@@ -2,14 +2,17 @@
 
 import io
 import json
+import random
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 
+from router.providers import rsa
 from tests.api_server import TOKEN, Answer, ApiServer, api_server
 from tests.missed_api import Attempt
 from tests.unit.cli.conftest import Ran, Router
@@ -21,6 +24,7 @@ secrets:
   hub: {env: HUB_SECRET}
   pay: {env: PAY_SECRET}
   token: {env: API_TOKEN}
+  app_key: {env: APP_KEY}
 endpoints:
   code:
     id: code-0123456789abcdef
@@ -36,6 +40,12 @@ endpoints:
   poor: {id: poor-0123456789abcdef, provider: stripe, secrets: pay}
   lost: {id: lost-0123456789abcdef, provider: github, secrets: hub, api: {token: token}}
   shop: {id: shop-0123456789abcdef, provider: shopify, secrets: pay}
+  app:
+    id: app-0123456789abcdef
+    provider: github
+    secrets: hub
+    api: {base: {env: API_BASE}, token: app_key, app: "123"}
+    recover: {hook: app/hook}
 rules:
   - {id: all, from: all, actions: {log: "{{ event }}"}}
 """
@@ -113,6 +123,38 @@ def test_redeliveries_are_asked_for(recover: Recover, api: ApiServer) -> None:
     audit = recover.router("audit", "-f", recover.rules).out
     assert "recover" in audit
     assert "endpoint code" in audit
+
+
+def test_an_app_proves_itself_by_its_private_key(
+    recover: Recover, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pem = rsa.invent(random.Random(1).randbytes)
+    monkeypatch.setenv("APP_KEY", pem.decode())
+    recover("app", "--yes")
+    [asked] = api.asked  # our server knows no apps, and refuses it
+    token = asked.headers["authorization"].removeprefix("Bearer ")
+    claims = jwt.decode(token, rsa.public_of(pem), ["RS256"], issuer="123")
+    assert claims["exp"] - claims["iat"] == 600
+    assert asked.path == "/app/hook/deliveries?per_page=100"
+
+
+def test_what_is_no_private_key(
+    recover: Recover, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APP_KEY", "no-key-at-all-0123456789")
+    ran = recover("app", "--yes")
+    assert (ran.code, "secrets.app_key is no private key of an app" in ran.err) == (2, True)
+    assert not api.asked
+
+
+def test_a_private_key_is_no_token(
+    recover: Recover, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APP_KEY", rsa.invent(random.Random(1).randbytes).decode())
+    args = ("octo/site", "push", "--endpoint", "app", "-f", recover.rules)
+    ran = recover.router("dispatch-event", *args)
+    assert (ran.code, "is an app's private key, no token" in ran.err) == (2, True)
+    assert not api.asked
 
 
 def test_an_expired_token(recover: Recover, api: ApiServer) -> None:
