@@ -18,7 +18,7 @@ from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import wire
 from router.providers.odd_body import OddBodyError
 from router.providers.queries import parameters
-from router.providers.read import decoded
+from router.providers.read import decoded, dug
 from router.providers.respond import (
     ANYTHING,
     HARMLESS,
@@ -122,15 +122,7 @@ class _Request:
         """What is at a dotted path of the body's JSON or form; a number steps into a list."""
         if self._payload is _UNREAD:
             self._payload = self._read()
-        value = self._payload
-        for step in path.split("."):
-            if isinstance(value, dict):
-                value = value.get(step)
-            elif isinstance(value, list) and step.isdecimal() and step.isascii():
-                value = value[int(step)] if len(step) < 4 and int(step) < len(value) else None
-            else:
-                return None
-        return scalar_text(value)
+        return scalar_text(dug(self._payload, path))
 
     def _read(self) -> JSON:
         """The small body; None for one that is large or odd."""

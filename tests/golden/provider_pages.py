@@ -44,13 +44,13 @@ def listed(providers: Mapping[str, Provider]) -> str:
 
 def _row(provider: Provider) -> dict[str, str]:
     d = provider.definition
-    signing = [rule for rule in d.ways if rule.scheme in SIGNATURES]
+    signed = dict.fromkeys(_signed_text(rule) for rule in d.ways)
     ages = dict.fromkeys(rule.tolerance for rule in d.ways if rule.tolerance)
     return {
         "Sender": f"[{provider.label}](providers/{page_name(provider)}.md)",
         "`provider:`": _headers((provider.name, *provider.aliases)),
-        "How it proves itself": ", or ".join(_KINDS[rule.scheme] for rule in d.ways),
-        "Signed": " or ".join(dict.fromkeys(_signed_text(rule) for rule in signing)),
+        "How it proves itself": ", or ".join(dict.fromkeys(_KINDS[rule.scheme] for rule in d.ways)),
+        "Signed": " or ".join(filter(None, signed)),
         "Fresh": " or ".join(ages),
         "Known again by": _source(d.id) if d.id else "",
         "Handshake": " and ".join(dict.fromkeys(h.method for h in d.respond)),
@@ -61,10 +61,14 @@ def _row(provider: Provider) -> dict[str, str]:
 
 
 def _signed_text(rule: VerifyRule) -> str:
-    """A signed text in a cell of a table."""
-    return f"`{rule.message}`".replace("\n", "\\n").replace("|", "\\|")
+    """What is signed, in a cell of a table; "" for a secret that is sent as it is."""
+    if rule.scheme not in SIGNATURES:
+        return "a hash of the body" if rule.body_hash else ""
+    text = rule.message.replace("\n", "\\n").replace("|", "\\|")
+    return f"`{text}`" if len(text) <= _CELL_MAX else f"`{text[:_CELL_MAX]}`…"
 
 
+_CELL_MAX = 60
 _ORACLES = {
     "library": "its library",
     "vector": "a published vector",
