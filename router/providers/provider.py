@@ -32,6 +32,8 @@ from router.providers.read import Reader
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
 from router.providers.verify import Verifier
+from router.typing.lattice import Type
+from router.typing.outline import outlined
 from router.typing.shapes import NO_PIECES, Pieces, Shapes, parse_shapes
 
 
@@ -76,6 +78,7 @@ class Provider(Sender):
     ) -> None:
         super().__init__(definition, samples, self._from_shape)
         self._published = published
+        self._outlines: dict[int, Type] = {}
         self.name = definition.names[0]
         self.aliases = definition.names[1:]
         self.label = definition.label
@@ -124,7 +127,15 @@ class Provider(Sender):
     @cached_property
     def shapes(self) -> Shapes:
         """What is known of the payloads, by event name; parsed when first needed."""
-        return parse_shapes(self.definition.shapes, self._published)
+        return parse_shapes(self.definition.shapes, self._published, self._outline)
+
+    def _outline(self, event: str) -> Type | None:
+        """The outline of the sample that is made for this event; of one sample the same."""
+        if (sample := self.named_sample(event)) is None:
+            return None
+        if id(sample) not in self._outlines:
+            self._outlines[id(sample)] = outlined(sample.payload)
+        return self._outlines[id(sample)]
 
     def _from_shape(self, event: str) -> JSON | None:
         """A payload of an event whose shape is published."""

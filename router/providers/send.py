@@ -135,8 +135,12 @@ class Sender:
         found = [dug(payload, path) for path in source.paths] if source is not None else []
         return next((action for action in found if isinstance(action, str)), None)
 
+    def named_sample(self, name: str) -> Sample | None:
+        """The sample that is made for this event by name."""
+        return next((s for s in self._samples if name in spelled(s.events)), None)
+
     def _sample(self, name: str) -> Sample | None:
-        named = next((s for s in self._samples if name in spelled(s.events)), None)
+        named = self.named_sample(name)
         if named is not None or (self._names and name not in self._names):
             return named
         if (payload := self._made(name)) is not None:

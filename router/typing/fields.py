@@ -41,6 +41,9 @@ def read_field(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> Ty
         return _of_no_object(run, node, view)
     if name in base.fields:
         run.fine.add(span)
+    elif base.partial:
+        _nearly(run, node, view)
+        return _anything(base)
     elif base.rest is None or (base.fields and base.rest.is_any):
         _unknown(run, node, view, first=first)
         return _anything(base)
@@ -114,6 +117,16 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
         else:
             message = f"no known field '{name}' in {said}"
         run.warn("unknown-field", message, node, "; ".join(hints) or None)
+
+
+def _nearly(run: TypeWalk, node: Node, view: TypeScope) -> None:
+    """Of a payload that is known by a sample only a name that is near another is doubtful."""
+    said, name = view.said or "the current value", str(node.value)
+    path = _path_from_payload(view.said, name)
+    near = nearest(name, sorted(view.current.fields))
+    if near is not None and not (path and any(run.clues.elsewhere(path))):
+        message = f"the sample of this event has no '{name}' in {said}"
+        run.warn("misspelt-field", message, node, f"did you mean '{near}'?")
 
 
 def _path_from_payload(said: str, name: str) -> tuple[str, ...]:

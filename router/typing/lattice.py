@@ -34,7 +34,8 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     `format` says what the texts show. `item` is the type of
     a list's elements, `fields` those of an object; `rest` is the type of its other fields, None
     if it can have none. `stated`: its null or absence is written down, not merely not ruled out.
-    `label` names a root whose missing names somebody else reports.
+    `label` names a root whose missing names somebody else reports; `partial`: its fields are those
+    of a sample, and others are no surprise.
     """
 
     kinds: int
@@ -48,6 +49,7 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     rest: "Type | None" = None
     stated: bool = False
     label: str | None = None
+    partial: bool = False
 
     def surely(self, kinds: int) -> bool:
         """Whether, when it is there and not null, it can only be one of these."""
@@ -166,6 +168,7 @@ def join(a: Type, b: Type) -> Type:
         fields=_fields(object_a, object_b),
         rest=join(rests[0], rests[1]) if rests[0] and rests[1] else rests[0] or rests[1],
         stated=a.stated or b.stated,
+        partial=a.partial or b.partial,
     )
 
 

@@ -85,13 +85,20 @@ NO_PIECES = Pieces(dict, {})
 
 
 class Shapes:
-    """The payload types of one provider, by event name; `pieces` are those that are published."""
+    """
+    The payload types of one provider, by event name. `pieces` are those that are published,
+    `outline` gives the type of an event of which nothing else is known.
+    """
 
     def __init__(
-        self, payloads: tuple[tuple[tuple[str, ...], Type], ...], pieces: Pieces = NO_PIECES
+        self,
+        payloads: tuple[tuple[tuple[str, ...], Type], ...],
+        pieces: Pieces = NO_PIECES,
+        outline: Callable[[str], Type | None] = lambda _: None,
     ) -> None:
         self._payloads = payloads
         self._pieces = pieces
+        self._outline = outline
         self._overlaid: dict[tuple[int, int], Type] = {}
         self._found: dict[str, Type | None] = {}
 
@@ -103,6 +110,8 @@ class Shapes:
 
     def _payload(self, event: str) -> Type | None:
         written, published = self._written(event), self._pieces.payload(event)
+        if written is None and published is None:
+            return self._outline(event)
         if written is None or published is None:
             return published if written is None else written
         key = (id(written), id(published))
@@ -121,9 +130,13 @@ class Shapes:
         )
 
 
-def parse_shapes(data: Mapping[str, Any], published: Pieces = NO_PIECES) -> Shapes:
+def parse_shapes(
+    data: Mapping[str, Any],
+    published: Pieces = NO_PIECES,
+    outline: Callable[[str], Type | None] = lambda _: None,
+) -> Shapes:
     """
-    The shapes of a definition's `shapes:`, with those that are published.
+    The shapes of a definition's `shapes:`, with those that are published and outlines of others.
 
     Raises:
         ValueError: what is wrong, and where.
@@ -139,7 +152,7 @@ def parse_shapes(data: Mapping[str, Any], published: Pieces = NO_PIECES) -> Shap
         for name in pieces:
             reader.piece(name, f"shapes.types.{name}")
         written = tuple(_payload(reader, entry, at) for at, entry in enumerate(payloads))
-        return Shapes(written, published)
+        return Shapes(written, published, outline)
     except RecursionError:
         raise ValueError("`shapes` is nested too deeply") from None
 

@@ -26,9 +26,11 @@ def main() -> int:
     )
     parser.add_argument("what", choices=["make", "measure", "paths"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("senders", nargs="*", default=list(MADE), metavar="SENDER")
+    parser.add_argument("senders", nargs="*", metavar="SENDER")
     given = parser.parse_args()
-    wrong = [_RUN[given.what](sender, given.folder) for sender in given.senders]
+    all_of_them = list(MADE if given.what == "make" else REAL)
+    senders = given.senders or all_of_them
+    wrong = [_RUN[given.what](sender, given.folder) for sender in senders]
     return int(any(wrong))
 
 

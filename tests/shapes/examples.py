@@ -70,6 +70,14 @@ def recorded(folder: Path) -> Iterator[Example]:
             yield _named(payload, path.stem), payload
 
 
+def recorded_of(provider: str, folder: Path) -> Iterator[Example]:
+    """The same, of a sender whose payloads do not name their event as we do."""
+    known = {event.name for event in builtin()[provider].events}
+    for name, payload in recorded(folder):
+        spellings = [name.replace("/", sign, 1) for sign in "/.:"]
+        yield from ((one, payload) for one in spellings if one in known)
+
+
 def _named(payload: dict[str, Any], file: str) -> str:
     """By the payload where that says it, else by the file."""
     own = payload.get("object_kind") or (payload.get("object") == "event" and payload["type"])

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,10 @@ def _family(name: str) -> str:
     return re.split(r"[/.]", name)[0]
 
 
+def _recorded_by(sender: str, folder: str, at: Path) -> Iterator[Example]:
+    yield from examples.recorded_of(sender, at / "webhook-samples" / folder)
+
+
 MADE: Mapping[str, Callable[[Path], Published]] = {
     "code-host": _code_host,
     "commerce": _shop,
@@ -217,4 +222,14 @@ REAL: Mapping[str, Callable[[Path], Iterator[Example]]] = {
     "gitlab": _projects_examples,
     "slack": _workspace_examples,
     "stripe": _payments_examples,
+    **{
+        sender: partial(_recorded_by, sender, folder)
+        for sender, folder in (
+            ("adyen", "adyen"),
+            ("bitbucket", "bitbucket"),
+            ("paddle", "paddlebilling"),
+            ("woocommerce", "woocommerce"),
+        )
+    },
 }
+"""Those of `MADE`, and some of which no more is known than their samples."""
