@@ -225,7 +225,6 @@ REAL: Mapping[str, Callable[[Path], Iterator[Example]]] = {
     **{
         sender: partial(_recorded_by, sender, folder)
         for sender, folder in (
-            ("adyen", "adyen"),
             ("bitbucket", "bitbucket"),
             ("paddle", "paddlebilling"),
             ("woocommerce", "woocommerce"),
