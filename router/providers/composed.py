@@ -127,17 +127,10 @@ class ComposedScheme(SignatureScheme):
 
         def fits(request: InboundRequest, secret: bytes) -> bool:
             try:
-                return self._fits(self._again(evidence, request), signatures, secret)
+                return self._fits(evidence.of(request), signatures, secret)
             except UnreadableError:
                 return False
 
         return hints.for_misfit(
             fits, evidence.request, secrets, by_url="{url}" in self.rule.message
         )
-
-    def _again(self, evidence: Evidence, request: InboundRequest) -> Evidence:
-        """The evidence of another request in place of this one; an item of a batch stays."""
-        other = Evidence(evidence.found, request, evidence.key)
-        if self.rule.each is not None:
-            other.payload = evidence.payload
-        return other

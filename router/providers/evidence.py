@@ -38,7 +38,7 @@ class Evidence:
     """
     One request, as a way of proof reads it. `found` are its headers by part; `key` is the public
     key that has signed it, where the secret is none; `proved`: the body is genuine, and of any
-    size.
+    size; `item`: `payload` is an item of the body's.
     """
 
     def __init__(self, found: Found, request: InboundRequest, key: bytes = b"") -> None:
@@ -46,6 +46,7 @@ class Evidence:
         self.request = request
         self.key = key
         self.proved = False
+        self.item = False
 
     @cached_property
     def is_form(self) -> bool:
@@ -142,9 +143,23 @@ class Evidence:
             raise UnreadableError(f"there is no list at {path}, or nothing in it")
         return [self._of_item(item) for item in found]
 
+    def of(self, request: InboundRequest) -> "Evidence":
+        """
+        The evidence of a request that came otherwise, for diagnosis: what is read of the same body
+        is kept, and so is the item that is proved.
+        """
+        other = copy(self)
+        other.request = request
+        same_body = request.body == self.request.body
+        for read in _OF_ADDRESS if same_body else (*_OF_ADDRESS, *_OF_BODY):
+            other.__dict__.pop(read, None)
+        if self.item:
+            other.payload = self.payload
+        return other
+
     def _of_item(self, item: JSON) -> "Evidence":
         narrowed = copy(self)
-        narrowed.payload = item
+        narrowed.payload, narrowed.item = item, True
         return narrowed
 
     def _body(self, most: int, shown: str) -> bytes:
@@ -166,6 +181,9 @@ def judged_each(
         return scheme.refused(fault.reason, str(fault))
     return verdict
 
+
+_OF_ADDRESS = ("url", "path", "parameters")
+_OF_BODY = ("payload", "form", "form_sorted", "body_sha256", "body_crc32")
 
 _decode = msgspec.json.Decoder(float_hook=str).decode
 

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from router.errors import ConfigError
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import Provider, Reading, parse_definition
+from router.providers.composed import ComposedScheme
 from router.providers.definition import spelled
 from router.providers.evidence import Evidence, UnreadableError
 from router.providers.handshakes import HandshakeAnswer
-from router.providers.messages import STAMP, MessageTemplate
+from router.providers.messages import STAMP, MessageTemplate, is_plain
 from router.providers.scheme import spellings
 from router.providers.signatures import encode
+from router.providers.signed import SignedScheme
 from router.structure import depth
 from tests.unit.providers.makers import (
     EVERY,
@@ -27,6 +29,7 @@ from tests.unit.providers.makers import (
     a_secret,
     changed,
     invented,
+    settled,
 )
 
 NAMES = sorted(
@@ -91,10 +94,30 @@ def test_what_is_signed_is_verified_and_nothing_else(name: str, body: bytes) -> 
     except ValueError:  # what it signs is a form, and this is none
         reject()
     live = [a_secret(invented(provider).verify)]
-    assert provider.verify(request, live, now_ms=NOW_MS) == Verified("main")
+    assert settled(provider, request, live) == Verified("main")
     altered = changed(request, body=body + b" ")
-    assert isinstance(provider.verify(altered, live, now_ms=NOW_MS), Refused)
+    assert isinstance(settled(provider, altered, live), Refused)
     assert provider.read(request).state in ("routed", "unparsed", "too_complex")
+
+
+PLAIN = st.sampled_from([name for name in SIGNING if is_plain(a_provider(name).definition.verify)])
+
+
+@settings(max_examples=60)
+@given(name=PLAIN, headers=HEADERS, body=BODIES, late_s=st.sampled_from([0, 299, 301, -301]))
+def test_the_short_way_and_the_general_way_agree(
+    name: str, headers: tuple[tuple[bytes, bytes], ...], body: bytes, late_s: int
+) -> None:
+    d, live = a_provider(name).definition, [a_secret(invented(a_provider(name)).verify)]
+    known, genuine = spellings(d), a_delivery(a_provider(name), "any", body=body)
+    ways = [kind(d, d.verify, known) for kind in (SignedScheme, ComposedScheme)]
+    for mixed in (genuine.headers, (*headers, *genuine.headers), (*genuine.headers[1:], *headers)):
+        request = changed(genuine, headers=mixed)
+        judged = [
+            type(way.verify(known.first(mixed), request, live, NOW_MS + late_s * 1000, 300))
+            for way in ways
+        ]
+        assert judged[0] is judged[1]
 
 
 @given(body=BODIES)

@@ -1,15 +1,18 @@
 """Hints smell known mistakes, and only after a refusal."""
 
 import json
+from typing import Any
 
 import pytest
 
 from router.model.delivery import InboundRequest, Refused
+from router.providers import Provider
 from router.providers.definition import spelled
 from tests.unit.providers.makers import (
     PROVIDERS,
     SENDERS,
     SIGNING,
+    a_definition,
     a_delivery,
     a_provider,
     a_request,
@@ -20,6 +23,7 @@ from tests.unit.providers.makers import (
 
 HUB = a_provider("github")
 PRETTY = b'{\n  "ref": "refs/heads/main",\n  "n": 1\n}\n'
+COMPACT = b'{"ref":"refs/heads/main","n":1}'
 
 
 def hint(request: InboundRequest, provider: str = "github", *secrets: bytes) -> str:
@@ -96,6 +100,35 @@ def test_the_json_was_written_anew(name: str) -> None:
         signed_then = a_delivery(provider, body=signed)
         altered = changed(signed_then, body=json.dumps(value, indent=7).encode())
         assert "JSON" in hint(altered, name)
+
+
+COMPOSED = [
+    (
+        {"scheme": "hmac", "query": "sig", "message": "{method}{body}"},
+        PRETTY,
+        "with LF",
+    ),
+    ({"scheme": "hmac", "query": "sig", "message": "{body_sha256}"}, PRETTY, "with LF"),
+    ({"scheme": "hmac", "header": "X-S", "message": "{path}{body}"}, COMPACT, "as compact JSON"),
+    (
+        {"scheme": "hmac", "header": "X-S", "message": "{url}", "body_hash": {"query": "hash"}},
+        PRETTY,
+        "its SHA-256 is not the one",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "signed", "how"), COMPOSED)
+def test_the_body_was_altered_of_whatever_is_signed(
+    rule: dict[str, Any], signed: bytes, how: str
+) -> None:
+    acme = Provider(a_definition(verify=rule))
+    request = a_delivery(acme, "made", body=signed)
+    altered = changed(request, body=PRETTY.replace(b"\n", b"\r\n"))
+    found = verdict(acme, altered)
+    assert isinstance(found, Refused)
+    assert "body altered" in (found.hint or "")
+    assert how in (found.hint or "")
 
 
 def test_the_secret_has_white_space() -> None:
