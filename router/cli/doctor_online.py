@@ -222,7 +222,7 @@ def _clock(skew_ms: int) -> Check:
 
 
 def of_topics(kept: EndpointHistory, endpoint: Endpoint, provider: Provider) -> Iterator[Check]:
-    """Which events that rules name are not in the store? No call shows a sender's scopes."""
+    """Which events that rules name are not in the store? Perhaps a scope is missing for them."""
     never = [name for name, came in kept.events.items() if not came]
     if not never:
         if kept.events:

@@ -67,6 +67,10 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
     lines = [("or" if index else "proof", _proof(rule)) for index, rule in ways]
     lines += [("expects", _expectation(provider))] if provider.name != OWN else []
     lines += [("limits", _limits(provider)), *(("", habit) for habit in provider.definition.notes)]
+    api = provider.definition.api
+    if api is not None and api.recover is not None:
+        lines += [("missed", api.recover.described())]
+        lines += [("", limit) for limit in api.recover.limits]
     lines += [(use, " or ".join(names)) for use, names in _headers(provider).items()]
     lines += [("roots", ", ".join(sorted(provider.root_fields)))] if provider.root_fields else []
     lines += [("source", source) for source in provider.definition.source]

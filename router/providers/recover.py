@@ -62,6 +62,12 @@ class RecoverRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How long the sender keeps what it could not deliver."""
         return int(self.keeps[:-1]) * {"h": 3_600_000, "d": 86_400_000}[self.keeps[-1]]
 
+    def described(self) -> str:
+        """What `router recover` does, for people."""
+        if self.redeliver is not None:
+            return f"`router recover` has it delivered again, up to {self.keeps} later"
+        return f"`router recover` fetches it, up to {self.keeps} later"
+
     def hook_at(self, text: str) -> str | None:
         """
         The path of the hook that an endpoint names (`repos/octo/site/hooks/7`), with `{id}` at its

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from router.expressions import encode_json
+from router.providers.api import ApiRule
 from router.providers.definition import (
     SIGNATURES,
     BodyHash,
@@ -125,10 +126,17 @@ def _ways(provider: Provider) -> list[tuple[str, str]]:
             d.split and f"up to {d.split:,}{f', at `{d.split_at}`' if d.split_at else ''}",
         ),
         ("Answer expected within", d.ack_within),
+        ("What the sender could not deliver", _missed(d.api)),
         ("Our verdicts are held against", None if d.generic else _ORACLES[d.oracle]),
         ("Source", ", ".join(map(_linked, d.source)) or None),
     ]
     return [(name, value) for name, value in rows if value is not None]
+
+
+def _missed(rule: ApiRule | None) -> str | None:
+    if rule is None or rule.recover is None:
+        return None
+    return "; ".join((rule.recover.described(), *rule.recover.limits))
 
 
 def _linked(source: str) -> str:
