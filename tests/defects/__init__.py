@@ -5,7 +5,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
-`asking_others.py`, `operating.py`, `asking_first.py` and `whole_requests.py` list them.
+`asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py` and
+`each_sender.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -13,6 +14,7 @@ from tests.defects.addresses import ADDRESSES
 from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
+from tests.defects.each_sender import EACH_SENDER
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
 from tests.defects.operating import OPERATING
@@ -52,4 +54,5 @@ ALL = (
     *OPERATING,
     *ASKING_FIRST,
     *WHOLE_REQUESTS,
+    *EACH_SENDER,
 )
