@@ -1,7 +1,6 @@
 """`router new provider`: a definition from a request that came."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,13 @@ from router.cli.option_file import read_named
 from router.cli.output import note, print_json
 from router.cli.providers import names_of
 from router.diagnosis.probe import known_senders
-from router.diagnosis.proof_candidates import titled
+from router.diagnosis.proof_candidates import field_names, payload_of
+from router.diagnosis.proposal import proposed
 from router.diagnosis.scheme_finder import FittingScheme, fits
 from router.errors import UsageError
 from router.model.delivery import InboundRequest, LiveSecret
 from router.providers import builtin
-from router.providers.forms import is_form
-
-_EVENT_HEADERS = ("event", "topic", "event-type", "event-key", "event-name")
-_EVENT_FIELDS = ("type", "event", "event_type", "eventType", "event_name", "topic", "kind")
-_ID_HEADERS = ("webhook-id", "delivery", "delivery-id", "event-id", "message-id", "request-id")
-_ID_FIELDS = ("id", "event_id", "eventId", "uuid", "message_id")
-_LOOKS_SIGNED = ("signature", "hmac", "digest", "token", "authorization")
+from router.providers.heads import looks_like
 
 
 def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
@@ -37,15 +31,12 @@ def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
     request = read_captured(file)
     found = fits(request, secret) if secret is not None else []
     fit = found[0] if found else None
-    definition = _definition(request, fit)
+    definition = proposed(request, fit)
     if as_json:
         print_json({"name": name, "definition": definition, "fits": found})
     else:
         _note_fit(fit, secret)
-        known = {provider.name: provider for provider in builtin().values()}
-        live = [LiveSecret("given", secret)] if secret else []
-        for provider in known_senders(request, live, known.values()) if live else ():
-            note(f"this is {provider.label}: `provider: {names_of(provider)[0]}` knows it already")
+        _note_known(request, fit, secret)
         click.echo(_text(name, definition, fit), nl=False)
     return fit is not None
 
@@ -72,8 +63,11 @@ def given_secret(variable: str | None, file: Path | None) -> bytes | None:
 def _note_fit(fit: FittingScheme | None, secret: bytes | None) -> None:
     if fit is not None:
         scheme = fit.verify["scheme"]
-        where = fit.verify.get("header") or fit.verify.get("query") or "Authorization"
+        places = ("header", "query", "field")
+        where = next((fit.verify[key] for key in places if key in fit.verify), "Authorization")
         note(f"the secret fits: scheme {scheme}, in {where}")
+        if fit.public_url:
+            note(f"the address is signed: set `public_url: {fit.public_url}` on the endpoint")
         if fit.note:
             note(f"but for the body {fit.note}: was the captured body changed on its way?")
     elif secret is None:
@@ -85,54 +79,16 @@ def _note_fit(fit: FittingScheme | None, secret: bytes | None) -> None:
         )
 
 
-def _definition(request: InboundRequest, fit: FittingScheme | None) -> dict[str, Any]:
-    headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in request.headers}
-    payload: Any = None
-    with suppress(ValueError, RecursionError):
-        payload = msgspec.json.decode(request.body)
-    payload = payload if isinstance(payload, dict) else None
-    definition: dict[str, Any] = {"verify": fit.verify if fit else _guess(headers)}
-    event = _source(headers, payload, _EVENT_HEADERS, _EVENT_FIELDS)
-    number = (fit.id if fit else None) or _source(headers, payload, _ID_HEADERS, _ID_FIELDS)
-    definition |= {k: v for k, v in (("event", event), ("id", number)) if v is not None}
-    if is_form(headers.get("content-type", "").encode("latin-1")):
-        definition["read"] = "form"
-    elif payload is None and headers.get("content-type", "").startswith("text/"):
-        definition["read"] = "text"
-    if request.method != "POST":
-        definition["methods"] = [request.method]
-    name = payload.get(event["field"]) if event and "field" in event and payload else None
-    if event and "header" in event:
-        name = headers.get(str(event["header"]).lower())
-    if isinstance(name, str) and name:
-        definition["events"] = [name]
-    return definition
-
-
-def _source(
-    headers: dict[str, str],
-    payload: dict[str, Any] | None,
-    names: tuple[str, ...],
-    fields: tuple[str, ...],
-) -> dict[str, Any] | None:
-    usual = [name for name, value in headers.items() if 0 < len(value) <= 200]
-    named = [n for ending in names for n in usual if f"-{n}".endswith(f"-{ending}")]
-    held = [field for field in fields if isinstance((payload or {}).get(field), str | int)]
-    if named:
-        return {"header": titled(named[0])}
-    return {"field": held[0]} if held else None
-
-
-def _guess(headers: dict[str, str]) -> dict[str, Any]:
-    signed = [(word, name) for word in _LOOKS_SIGNED for name in headers if word in name]
-    if not signed:
-        return {"scheme": "none"}
-    word, name = signed[0]
-    if word in ("token", "authorization"):
-        scheme = "basic" if headers[name].lower().startswith("basic ") else "token"
-        return {"scheme": scheme} | ({} if word != "token" else {"header": titled(name)})
-    hexed = all(c in "0123456789abcdef" for c in headers[name].rpartition("=")[2])
-    return {"scheme": "hmac", "header": titled(name)} | ({} if hexed else {"encoding": "base64"})
+def _note_known(request: InboundRequest, fit: FittingScheme | None, secret: bytes | None) -> None:
+    """Is it a sender that is built in? Its secret tells for sure, the request by its looks."""
+    known = {provider.name: provider for provider in builtin().values()}
+    told = msgspec.structs.replace(request, public_url=fit.public_url if fit else "")
+    live = [LiveSecret("given", secret)] if secret else []
+    proved = known_senders(told, live, known.values()) if live else []
+    for provider in proved:
+        note(f"this is {provider.label}: `provider: {names_of(provider)[0]}` knows it already")
+    if not proved and (seems := looks_like(request.headers, field_names(payload_of(request)))):
+        note(f"it looks like {seems}, which is built in")
 
 
 def _text(name: str, definition: dict[str, Any], fit: FittingScheme | None) -> str:

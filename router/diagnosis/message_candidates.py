@@ -34,7 +34,9 @@ class Message(msgspec.Struct, frozen=True):
     public_url: str = ""
 
 
-class _Stamp(msgspec.Struct, frozen=True):
+class Stamp(msgspec.Struct, frozen=True):
+    """A time of the request: the keys that name its place, its text, Unix milliseconds."""
+
     keys: dict[str, Any]
     text: str
     ms: int
@@ -55,9 +57,9 @@ def messages(request: InboundRequest, found: list[Text]) -> list[Message]:
 
 def _all(request: InboundRequest, found: list[Text]) -> Iterator[Message]:
     bodies = list(_bodies(request))
-    stamps = list(_stamps(found))[:_STAMPS_MAX]
+    times = list(stamps(found))[:_STAMPS_MAX]
     yield from (_message([body]) for body in bodies)
-    for stamp in stamps:
+    for stamp in times:
         time = _Unit("{timestamp}", stamp.text.encode("latin-1"))
         for lead in _BEGINNINGS:
             yield _message([_Unit(lead, lead.encode()), time, _text(":"), bodies[0]], stamp)
@@ -65,7 +67,7 @@ def _all(request: InboundRequest, found: list[Text]) -> Iterator[Message]:
             yield from _joined([time, body], stamp)
             for name, number in _numbers(found):
                 yield from _joined([number, time, body], stamp, name)
-    yield from _with_places(request, bodies, stamps)
+    yield from _with_places(request, bodies, times)
     for text in found:
         if "field" in text.place:  # the body beside it holds it already
             continue
@@ -75,12 +77,12 @@ def _all(request: InboundRequest, found: list[Text]) -> Iterator[Message]:
 
 
 def _with_places(
-    request: InboundRequest, bodies: list[_Unit], stamps: list[_Stamp]
+    request: InboundRequest, bodies: list[_Unit], times: list[Stamp]
 ) -> Iterator[Message]:
     """Address, path and method, with body and time or without."""
     for place, body in itertools.product(_places(request), bodies):
         yield from _joined([place, body])
-        for stamp in stamps:
+        for stamp in times:
             time = _Unit("{timestamp}", stamp.text.encode("latin-1"))
             yield from _joined([place, body, time], stamp)
     for place in _places(request):
@@ -88,7 +90,7 @@ def _with_places(
 
 
 def _joined(
-    units: list[_Unit], stamp: _Stamp | None = None, number: str | None = None
+    units: list[_Unit], stamp: Stamp | None = None, number: str | None = None
 ) -> Iterator[Message]:
     """The units in every order, with the same text between all of them."""
     for between in _BETWEEN:
@@ -101,7 +103,7 @@ def _text(text: str) -> _Unit:
     return _Unit(text, text.encode("ascii"))
 
 
-def _message(units: list[_Unit], stamp: _Stamp | None = None, number: str | None = None) -> Message:
+def _message(units: list[_Unit], stamp: Stamp | None = None, number: str | None = None) -> Message:
     template = "".join(unit.template for unit in units)
     keys: dict[str, Any] = {"message": template} if template != "{body}" else {}
     if template != "{body}" and not COVERING & set(words_of(template)):
@@ -176,7 +178,7 @@ def _of_fields(found: list[Text]) -> Iterator[Message]:
     fields = [text for text in found if "field" in text.place][:40]
     for one, other in itertools.permutations(fields, 2):
         if _folder(one) == _folder(other):
-            stamp = next(_stamps([one]), None) or next(_stamps([other]), None)
+            stamp = next(stamps([one]), None) or next(stamps([other]), None)
             units = [_Unit(_placeholder(t), t.value.encode("utf-8")) for t in (one, other)]
             if stamp is None:
                 yield _message(units)
@@ -192,7 +194,7 @@ def _folder(text: Text) -> str:
     return str(text.place["field"]).rpartition(".")[0]
 
 
-def _stamps(found: list[Text]) -> Iterator[_Stamp]:
+def stamps(found: list[Text]) -> Iterator[Stamp]:
     """Times: the keys that name their place and writing, the text, the moment."""
     for text in found:
         for time, read in READERS.items():
@@ -200,14 +202,14 @@ def _stamps(found: list[Text]) -> Iterator[_Stamp]:
             if ms is not None and _is_near(ms):
                 place = text.place.get("header") or text.place
                 keys = {"timestamp": place} | ({} if time == "seconds" else {"time": time})
-                yield _Stamp(keys, text.value, ms)
+                yield Stamp(keys, text.value, ms)
         for separator in (",", ";", "&"):
             for entry in text.value.split(separator) if separator in text.value else ():
                 if part := _STAMP_PART.fullmatch(entry.strip()):
                     time = "seconds" if len(part[2]) <= 11 else "milliseconds"
                     keys = {"timestamp_part": part[1]}
                     keys |= {} if time == "seconds" else {"time": time}
-                    yield _Stamp(keys, part[2], int(part[2]) * (1000 if time == "seconds" else 1))
+                    yield Stamp(keys, part[2], int(part[2]) * (1000 if time == "seconds" else 1))
 
 
 def _is_near(ms: int) -> bool:

@@ -40,6 +40,11 @@ class SignatureCandidate(msgspec.Struct, frozen=True):
     encoding: str
     raw: bytes
 
+    @property
+    def lead(self) -> str:
+        """What stands before it."""
+        return str(self.place.get("prefix", ""))
+
 
 def titled(name: str) -> str:
     """A header's name as people write it."""
@@ -88,6 +93,15 @@ def scalars(payload: JSON, *, depth: int = _DEPTH_MAX) -> Iterator[tuple[str, st
     for key, value in named if depth > 1 else ():
         for path, held in scalars(value, depth=depth - 1):
             yield f"{key}.{path}", held
+
+
+def field_names(payload: JSON) -> list[str]:
+    """The names of an object's fields; those of objects and items in it after the field's."""
+    names: list[str] = []
+    for key, value in payload.items() if isinstance(payload, dict) else ():
+        inner = value[0] if isinstance(value, list) and value else value
+        names += [key, *(f"{key}.{name}" for name in (inner if isinstance(inner, dict) else ()))]
+    return names[:TEXTS_MAX]
 
 
 def signatures(found: list[Text]) -> Iterator[SignatureCandidate]:

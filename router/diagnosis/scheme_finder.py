@@ -74,7 +74,7 @@ def _shown(request: InboundRequest, secret: bytes) -> Iterator[Rule]:
         if usual and text.value.lower().startswith("basic "):
             yield from _basic(text.value)
         if text.value.count(".") == 2:
-            yield from _jwt(request, text)
+            yield from jwt_rules(request, text)
     yield from _of_items(payload_of(request), word)
 
 
@@ -98,7 +98,8 @@ def _basic(value: str) -> Iterator[Rule]:
     yield {"scheme": "basic", "user": pair.partition(b":")[0].decode("utf-8", "replace")}
 
 
-def _jwt(request: InboundRequest, text: Text) -> Iterator[Rule]:
+def jwt_rules(request: InboundRequest, text: Text) -> Iterator[Rule]:
+    """How a token in this text would prove the request."""
     lead, token = ("", text.value) if " " not in text.value else text.value.split(" ", 1)
     head, claims = (_decoded_part(piece) for piece in token.split(".")[:2])
     if not isinstance(head, dict) or not isinstance(claims, dict):
@@ -174,12 +175,13 @@ def _by_public_key(
     proofs: list[SignatureCandidate], signed: list[Message]
 ) -> Iterator[tuple[Rule, Message]]:
     for proof in proofs:
-        for way in _key_pairs(proof):
+        for way in key_pairs(proof):
             for message in signed[:PUBLIC_KEY_TRIES_MAX]:
                 yield _rule(proof, way, message), message
 
 
-def _key_pairs(proof: SignatureCandidate) -> Iterator[Rule]:
+def key_pairs(proof: SignatureCandidate) -> Iterator[Rule]:
+    """The ways of signing by a key pair that give so many bytes."""
     size = len(proof.raw)
     if proof.raw[:1] == b"0" and proof.encoding == "base64" and 68 <= size <= 72:
         yield {"scheme": "ecdsa"}

@@ -248,9 +248,9 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     for people. `shapes` are the payloads' types, see `shapes.py`.
     `api` is how its own API is called. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
-    `user-agent: acme`), that this sender sends and few others do. `source` is where its facts are
-    from, `oracle` what our verdicts are held against: its own library, a vector that it or its
-    library publishes, or nothing.
+    `user-agent: acme`; `field: a.b`: a field of the body), that few others send. `source` is
+    where its facts are from, `oracle` what our verdicts are held against: its own library, a
+    vector that it or its library publishes, or nothing.
     """
 
     names: tuple[str, ...]

@@ -4,6 +4,7 @@ The head of each built-in definition: who it is, known without parsing the rest.
 The head is the first paragraph of a file: plain `key: value` lines and one-line lists.
 """
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -39,9 +40,10 @@ def heads() -> tuple[Head, ...]:
     return tuple(sorted(found, key=lambda head: (head.generic, head.file)))
 
 
-def looks_like(headers: Headers) -> str:
-    """The senders that these headers fit best; "" for none."""
-    every = (name + b": " + value[:_VALUE_MAX].lower() for name, value in headers)
+def looks_like(headers: Headers, fields: Iterable[str] = ()) -> str:
+    """The senders that these headers, and names of the body's fields, fit best; "" for none."""
+    every = [name + b": " + value[:_VALUE_MAX].lower() for name, value in headers]
+    every += [b"field: " + name[:_VALUE_MAX].lower().encode("utf-8") for name in fields]
     # Most headers tell of nobody: one look at each, then one for each sender at the others.
     telling = [line for line in every if line.startswith(_all_known_by())]
     fits = [(sum(line.startswith(h.known_by) for line in telling), h) for h in heads()]

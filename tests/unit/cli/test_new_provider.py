@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from router.cli.captured_request import as_json, read_captured
 from router.config import load
 from router.errors import UsageError
 from tests.unit.cli.conftest import Router
-from tests.unit.providers.makers import a_delivery, a_provider, invented
+from tests.unit.providers.makers import SENDERS, a_delivery, a_provider, invented
 
 REST = """
 version: 1
@@ -53,6 +54,17 @@ def test_the_wrong_secret_fits_nothing(router: Router, captured: tuple[Path, Pat
     assert "another-secret" not in ran.out + ran.err
 
 
+@pytest.mark.parametrize("name", SENDERS)
+def test_a_sender_that_is_built_in_is_known_by_its_looks(
+    router: Router, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "captured.json"
+    file.write_text(json.dumps(as_json(a_delivery(a_provider(name)))))
+    ran = router("new", "provider", "--from", file)
+    assert ran.code == 0
+    assert re.search(rf"looks like .*`{name}`.* built in", ran.err)
+
+
 def test_without_a_secret_it_is_a_guess(router: Router, captured: tuple[Path, Path]) -> None:
     ran = router("new", "provider", "--from", captured[0], "--json")
     assert ran.code == 0
@@ -61,6 +73,11 @@ def test_without_a_secret_it_is_a_guess(router: Router, captured: tuple[Path, Pa
     assert shown["definition"]["verify"] == {
         "scheme": "hmac",
         "header": "Stripe-Signature",
+        "separator": ",",
+        "prefix": "v1=",
+        "timestamp_part": "t=",
+        "message": "{timestamp}.{body}",
+        "tolerance": "300s",
     }
     assert shown["definition"]["event"] == {"field": "type"}
 
