@@ -5,8 +5,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
-`asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py` and
-`each_sender.py` list them.
+`asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
+`each_sender.py` and `missed.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -17,6 +17,7 @@ from tests.defects.borders import BORDERS
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
+from tests.defects.missed import MISSED
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.plain_http import PLAIN_HTTP
@@ -55,4 +56,5 @@ ALL = (
     *ASKING_FIRST,
     *WHOLE_REQUESTS,
     *EACH_SENDER,
+    *MISSED,
 )

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from router.provider_calls.rate_limit import Pace
@@ -44,6 +44,7 @@ async def test_turns_of_the_run_before_count() -> None:
     assert 0.1 < sum(clock.slept) < 0.2
 
 
+@example(4, [(0.5, 0.0), *[(0.0, 0.0)] * 4])
 @given(
     st.integers(1, 6),
     st.lists(st.tuples(st.floats(0, 2), st.floats(0, 3)), min_size=1, max_size=60),
