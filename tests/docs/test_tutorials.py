@@ -33,7 +33,7 @@ SHOPIFY: Script = [
     ("router send shop --again", "duplicate"),
     ("router send shop orders/paid --tamper body", FORGED),
     ("router deliveries --refused", "bad_signature"),
-    ("router send shop --all", "39 events sent, all well"),
+    ("router send shop --all", "events sent, all well"),
     ("router providers shopify", "answered with 200 within 5s"),
     ("router addresses", OUR_URL),
     ("export SHOP_WEBHOOK_SECRET=paste-the-webhook-secret-here", None),
@@ -73,7 +73,7 @@ GITHUB: Script = [
     ("router deliveries --refused", "bad_signature"),
     ("router send code pull_request.closed", "accepted"),
     ("router send code repository_dispatch.deploy", "accepted"),
-    ("router send code --all", "27 events sent, all well"),
+    ("router send code --all", "events sent, all well"),
     ("router providers github", "25MiB"),
     ("router addresses code", OUR_URL),
     ("export CODE_WEBHOOK_SECRET=the-same-text-as-in-the-settings", None),
@@ -223,4 +223,4 @@ def test_every_reason_of_a_refusal_is_reported() -> None:
     table = providers.partition("## Why a delivery was refused")[2].partition("\n## ")[0]
     reasons = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert reasons
-    assert reasons <= {word for status, word in answers_stated() if status == 401}
+    assert reasons <= {word for status, word in answers_stated() if status in (401, 503)}
