@@ -168,7 +168,7 @@ def _token(rule: VerifyRule, where: str) -> str:
         f"; its keys are at <{rule.jwks_url}>" if rule.jwks_url else "",
         f"; it has {', '.join(told)}" if told else "",
         f"; the body's SHA-256 stands in its `{rule.body_hash.claim}`" if rule.body_hash else "",
-        f"; the endpoint says {_headers(rule.ask)}" if rule.ask else "",
+        f"; the endpoint says {' and '.join(f'`{key}`' for key in rule.ask)}" if rule.ask else "",
     )
     return "".join(parts)
 
