@@ -227,6 +227,7 @@ REAL: Mapping[str, Callable[[Path], Iterator[Example]]] = {
         for sender, folder in (
             ("bitbucket", "bitbucket"),
             ("paddle", "paddlebilling"),
+            ("paypal", "paypal"),
             ("woocommerce", "woocommerce"),
         )
     },
