@@ -22,7 +22,7 @@ from router.model.subscription import FACTS
 from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
 from router.wiring.dev import DevFile
-from router.wiring.management import base_of
+from router.wiring.management import ranges_at
 
 
 def has_problems(place: Options, name: str | None, *, offline: bool) -> bool:
@@ -85,7 +85,7 @@ def _with_server(
     def checks(endpoint: Endpoint, history: EndpointHistory) -> Iterator[Check]:
         yield from _of_file(place, ruleset, endpoint, running=server.status is not None)
         yield from reached[endpoint.name]
-        yield from online.of_ranges(server, endpoint, base_of(ruleset, endpoint))
+        yield from online.of_ranges(server, endpoint, ranges_at(ruleset, endpoint))
         if unread is None:
             yield from online.of_subscriptions(ruleset, endpoint, facts)
             yield from online.of_deliveries(history, endpoint, SystemClock().now())

@@ -53,8 +53,7 @@ def allow_from(
     """CIDRs, and PUBLISHED where the ranges that the provider publishes are let in too."""
     texts = entry.allow_from or []
     published = [text for text in texts if text.value == PUBLISHED]
-    rule = provider.definition.api if provider else None
-    if published and provider is not None and (rule is None or rule.ranges is None):
+    if published and provider is not None and not provider.publishes_ranges:
         context.error(
             "not-for-provider",
             f"{provider.label} publishes no address ranges",

@@ -271,6 +271,10 @@ class ProviderEntry(Entry):
     body_max: Annotated[SourceText | None, doc("The largest body.")] = None
     notes: Annotated[list[SourceText] | None, doc("What an operator should know.")] = None
     api: Annotated[Node | None, doc("Its own API.")] = None
+    ranges: Annotated[
+        Node | None,
+        doc("Where it publishes the addresses that it sends from: `url`, `path`, `where`."),
+    ] = None
     events: Annotated[list[EventGroupEntry] | None, doc("Its catalogue of events.")] = None
     shapes: Annotated[Node | None, doc("What its payloads look like.")] = None
     samples: Annotated[

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from router.provider_calls.answers import ApiAnswer
 from router.provider_calls.published import Publications, Stored
-from router.providers.management import Access, ApiRequest, ranges, read_ranges
+from router.providers.management import ApiRequest
+from router.providers.published_ranges import RangesSource, read_ranges
 
 REFRESH_S = 6 * 3600.0
 
@@ -17,8 +18,8 @@ class StoredRanges(Stored, frozen=True, kw_only=True):
     ranges: Ranges
 
 
-class PublishedRanges(Publications[Access, StoredRanges]):
-    """The ranges of every sender that an endpoint needs, by the sender's API address."""
+class PublishedRanges(Publications[RangesSource, StoredRanges]):
+    """The ranges of every sender that an endpoint needs, by where they are published."""
 
     FACTS: ClassVar[str] = "ranges/"
     WORDS: ClassVar[str] = "address ranges"
@@ -26,15 +27,15 @@ class PublishedRanges(Publications[Access, StoredRanges]):
     kind = StoredRanges
 
     def of(self, base: str) -> Ranges | None:
-        """The ranges published at an API's address; None: not known yet."""
+        """The ranges published at an address; None: not known yet."""
         kept = self._known.get(base)
         return kept.ranges if kept else None
 
-    def request(self, source: Access) -> ApiRequest:
+    def request(self, source: RangesSource) -> ApiRequest:
         """Its addresses."""
-        return ranges(source)
+        return source.request
 
-    def read(self, source: Access, answer: ApiAnswer) -> StoredRanges:
+    def read(self, source: RangesSource, answer: ApiAnswer) -> StoredRanges:
         """All of them, or none."""
-        found = read_ranges(answer.body, source.rule.ranges_field)
+        found = read_ranges(answer.body, source.rule)
         return StoredRanges(ranges=found, at=self._clock.now())

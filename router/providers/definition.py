@@ -12,6 +12,7 @@ import msgspec
 
 from router.model.measures import duration_ms, size_bytes
 from router.providers.api import ApiRule
+from router.providers.ranges_rule import RangesRule
 from router.providers.respond import Handshake
 
 Names = str | tuple[str, ...]
@@ -246,7 +247,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are the handshakes, `answer` is what a delivery gets in place of our own JSON. `body_max` is a
     size (`5MiB`), `ack_within` a time (`5s`). `notes` are further limits and habits of the sender,
     for people. `shapes` are the payloads' types, see `shapes.py`.
-    `api` is how its own API is called. `settings` are the words of its settings screen for events
+    `api` is how its own API is called, `ranges` where it publishes the addresses that it sends
+    from, outside of that. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
     `user-agent: acme`; `field: a.b`: a field of the body), that few others send. `source` is
     where its facts are from, `oracle` what our verdicts are held against: its own library, a
@@ -282,6 +284,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     samples: tuple[Sample, ...] = ()
     shapes: dict[str, Any] = {}
     api: ApiRule | None = None
+    ranges: RangesRule | None = None
     settings: dict[str, str] = {}
 
     @property

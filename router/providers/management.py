@@ -7,21 +7,15 @@ is not understood is said, never guessed.
 
 import re
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_network
 from typing import Any, Literal
 from urllib.parse import quote
 
 import msgspec
 
-from router.egress import plain_network
 from router.legible import cut
 from router.providers.api import ApiRule
 
-RANGES_MAX = 1000
 WORDS_MAX = 300
-_WIDEST = {4: 8, 6: 16}
-"""Shorter prefixes than these would let half the world in: no sender has so many addresses."""
-
 _MUTATION = """\
 mutation webhookSubscriptionCreate(
   $topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!
@@ -321,22 +315,6 @@ def read_scopes(access: Access, body: bytes) -> tuple[str, ...]:
     return tuple(sorted({_words(name) for name in names}))
 
 
-def read_ranges(body: bytes, field: str) -> tuple[str, ...]:
-    """
-    The published address ranges.
-
-    Raises:
-        BadAnswerError: there are none, too many, or one of them is malformed or far too wide: a
-            list read in part would refuse genuine deliveries or let strangers in.
-    """
-    found = _member(decoded(body), field)
-    if not isinstance(found, list) or not found:
-        raise BadAnswerError(f"the answer has no list {field!r} of address ranges")
-    if len(found) > RANGES_MAX:
-        raise BadAnswerError(f"{len(found)} address ranges are more than {RANGES_MAX}")
-    return tuple(dict.fromkeys(_range(text) for text in found))
-
-
 def read_problem(body: bytes) -> str:
     """A few words of an error's body, whatever it is; empty if it says nothing."""
     try:
@@ -347,18 +325,6 @@ def read_problem(body: bytes) -> str:
         if value := _member(answer, name):
             return _words(_said(value))
     return _words(_said(answer)) if answer else ""
-
-
-def _range(text: Any) -> str:
-    try:
-        network = plain_network(ip_network(text)) if isinstance(text, str) else None
-    except ValueError:
-        network = None
-    if network is None:
-        raise BadAnswerError(f"{_words(str(text))[:60]!r} is not a range of addresses")
-    if network.prefixlen < _WIDEST[network.version]:
-        raise BadAnswerError(f"the range {network} is too wide to be believed")
-    return str(network)
 
 
 def decoded(body: bytes | msgspec.Raw) -> Any:

@@ -90,6 +90,8 @@ class Provider(Sender):
         self._shown_query = (*(r.query.encode() for r in shown if r.query is not None), *tokens)
         self.signs_url = any("{url}" in rule.message for rule in definition.ways)
         self.challenge = _challenge(definition)
+        by_api = definition.api is not None and definition.api.ranges is not None
+        self.publishes_ranges = by_api or definition.ranges is not None
         self._shown_fields = [rule for rule in shown if rule.field is not None]
         hides = self._shown or self._shown_query or self._shown_fields
         self.particular = bool(hides or definition.respond)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from router.errors import ConfigError, Diagnostic
-from router.providers import api, respond
+from router.providers import api, ranges_rule, respond
 from router.providers.definition import (
     Definition,
     UsualAnswer,
@@ -222,6 +222,9 @@ def _check_handshakes(d: Definition) -> Iterator[Fault]:
 
 def _check_parts(d: Definition) -> Iterator[Fault]:
     yield from ((("api",), text) for text in api.problems(d.api, d.names))
+    by_api = d.api is not None and d.api.ranges is not None
+    faults = ranges_rule.problems(d.ranges, by_api=by_api)
+    yield from ((("ranges", key), text) for key, text in faults)
     try:
         parse_shapes(d.shapes)
     except ValueError as e:

@@ -15,6 +15,7 @@ from router.provider_calls.keys import KeySource, PublishedKeys
 from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
+from router.providers.published_ranges import RangesSource
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore
@@ -27,6 +28,13 @@ def base_of(ruleset: Ruleset, endpoint: Endpoint) -> str | None:
     provider = ruleset.providers.get(endpoint.provider)  # a reload may have taken it away
     rule = provider.definition.api if provider else None
     return endpoint.api.base or (rule.base if rule else None)
+
+
+def ranges_at(ruleset: Ruleset, endpoint: Endpoint) -> str | None:
+    """Where an endpoint's sender publishes its addresses, None if nobody says."""
+    provider = ruleset.providers.get(endpoint.provider)
+    rule = provider.definition.ranges if provider else None
+    return base_of(ruleset, endpoint) if rule is None else rule.url
 
 
 def access_of(ruleset: Ruleset, endpoint: Endpoint, token: str | None) -> Access | None:
@@ -101,17 +109,22 @@ class EndpointRanges:
 
     def of(self, endpoint: Endpoint) -> Ranges | None:
         """The ranges that an endpoint's sender publishes; None: not known yet."""
-        base = base_of(self._live.current.ruleset, endpoint)
+        base = ranges_at(self._live.current.ruleset, endpoint)
         return self.ranges.of(base) if base else None
 
-    def _needed(self) -> list[Access]:
+    def _needed(self) -> list[RangesSource]:
         live = self._live.current
-        found = (
-            access_of(live.ruleset, endpoint, _token_here(live, endpoint))
-            for endpoint in live.ruleset.endpoints.values()
-            if PUBLISHED in endpoint.allow_from
-        )
-        return [access for access in found if access is not None]
+        wanting = (e for e in live.ruleset.endpoints.values() if PUBLISHED in e.allow_from)
+        found = (_ranges_source(live, e) for e in wanting)
+        return [source for source in found if source is not None]
+
+
+def _ranges_source(live: LiveRuleset, endpoint: Endpoint) -> RangesSource | None:
+    rule = live.ruleset.providers[endpoint.provider].definition.ranges
+    if rule is not None:
+        return RangesSource.of_url(rule)
+    access = access_of(live.ruleset, endpoint, _token_here(live, endpoint))
+    return None if access is None else RangesSource.of_api(access)
 
 
 def published_keys(

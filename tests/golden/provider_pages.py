@@ -127,6 +127,7 @@ def _ways(provider: Provider) -> list[tuple[str, str]]:
         ),
         ("Answer expected within", d.ack_within),
         ("What the sender could not deliver", _missed(d.api)),
+        ("Published addresses", f"`{d.ranges.url}`" if d.ranges else None),
         ("Our verdicts are held against", None if d.generic else _ORACLES[d.oracle]),
         ("Source", ", ".join(map(_linked, d.source)) or None),
     ]

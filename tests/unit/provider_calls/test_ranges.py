@@ -1,5 +1,6 @@
 """Published ranges: fetched, believed only whole, kept across restarts, refreshed."""
 
+import json
 import random
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +14,8 @@ from router.errors import StoreUnavailable
 from router.provider_calls.client import ProviderClient
 from router.provider_calls.published import LOAD_S
 from router.provider_calls.ranges import REFRESH_S, PublishedRanges
-from router.providers.management import Access
+from router.providers.published_ranges import RangesSource
+from router.providers.ranges_rule import RangesRule
 from router.store.values import Claimed, alone
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
 from tests.clocks import JumpingClock
@@ -45,7 +47,7 @@ class World:
         self, api: ApiServer, facts: Facts | None = None, claimed: Claimed = alone
     ) -> None:
         self.api, self.facts, self.clock = api, facts or Facts(), JumpingClock()
-        self.needed: list[Access] = [host(api, token=TOKEN)]
+        self.needed = [RangesSource.of_api(host(api, token=TOKEN))]
         self.refreshed: list[tuple[str, int, int]] = []
         self.ranges = PublishedRanges(
             sources=lambda: self.needed,
@@ -226,3 +228,40 @@ async def test_one_node_asks_and_the_others_take_over_the_answer(api: ApiServer)
     holder[0] = False
     await other.later(REFRESH_S * 0.3)
     assert len(api.asked) == 2, "the one that asked is gone"
+
+
+ITEMS = [
+    {"cidr": "192.0.2.0/25", "product": ["bitbucket", "jira"], "direction": ["egress"]},
+    {"cidr": "198.51.100.7", "product": ["bitbucket"], "direction": ["ingress"]},
+    {"cidr": "2001:db8::/48", "product": ["trello"], "direction": "egress"},
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "where", "published", "known"),
+    [
+        ("", {}, ["192.0.2.1", "192.0.2.2"], ("192.0.2.1/32", "192.0.2.2/32")),
+        ("WEBHOOKS", {}, {"WEBHOOKS": ["192.0.2.1"]}, ("192.0.2.1/32",)),
+        (
+            "items.cidr",
+            {"product": "bitbucket", "direction": "egress"},
+            {"items": ITEMS},
+            ("192.0.2.0/25",),
+        ),
+        ("items.cidr", {"direction": "egress"}, {"items": ITEMS[2:]}, ("2001:db8::/48",)),
+        ("items.cidr", {"product": "other"}, {"items": ITEMS}, None),
+        ("items.cidr", {}, {"items": [*ITEMS, {"network": "192.0.2.0"}]}, None),
+        ("items.cidr", {}, {"items": "192.0.2.0"}, None),
+        ("", {}, {"WEBHOOKS": ["192.0.2.1"]}, None),
+    ],
+)
+async def test_a_list_at_an_address_of_its_own(
+    api: ApiServer, path: str, where: dict[str, str], published: Any, known: Any
+) -> None:
+    world = World(api)
+    world.needed = [RangesSource.of_url(RangesRule(f"{api.url}/ips.json", path, where))]
+    api.script.append(Answer(200, json.dumps(published)))  # as a web page: it proves itself
+    await world.ranges.step()
+    assert world.ranges.of(f"{api.url}/ips.json") == known
+    assert api.asked[0].path == "/ips.json"
+    assert "authorization" not in api.asked[0].headers

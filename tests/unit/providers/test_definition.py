@@ -132,6 +132,15 @@ def test_a_small_definition_is_enough() -> None:
         ({"split": 1001}, "1 to 1000"),
         ({"split": 9, "id": {"header": "X-Id"}}, "each event needs its own"),
         ({"split_at": "value"}, "needs `split`"),
+        ({"ranges": {"url": "http://a.test/ips"}}, "an https address"),
+        ({"ranges": {"url": "https://a.test", "where": {"a": "b"}}}, "leads into them"),
+        (
+            {
+                "ranges": {"url": "https://a.test"},
+                "api": {"token_header": "X-T", "ranges": "/meta", "ranges_field": "hooks"},
+            },
+            "keep one",
+        ),
         ({"split": 9, "split_at": "a..b"}, "the path of a list"),
         ({"split": 9, "split_at": "a", "split_lines": True}, "goes without it"),
         ({"split": 9, "read": "form"}, "`read` is json"),

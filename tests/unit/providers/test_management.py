@@ -18,12 +18,13 @@ from router.providers.management import (
     is_repository,
     is_topic,
     read_problem,
-    read_ranges,
     read_subscribed,
     read_subscribed_graphql,
     subscribe,
     topic_table,
 )
+from router.providers.published_ranges import read_ranges
+from router.providers.ranges_rule import RangesRule
 from tests.unit.providers.makers import a_definition
 
 TOPICS = [info.name for info in builtin()["shopify"].events]
@@ -141,7 +142,11 @@ def test_any_answer_at_all_is_read_or_refused(body: bytes) -> None:
     said = read_problem(body)
     assert len(said) <= 300
     assert said.isprintable()
-    for read in (read_subscribed, read_subscribed_graphql, lambda b: read_ranges(b, "hooks")):
+    for read in (
+        read_subscribed,
+        read_subscribed_graphql,
+        lambda b: read_ranges(b, RangesRule("", "hooks")),
+    ):
         try:
             read(body)
         except BadAnswerError:
