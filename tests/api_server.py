@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from tests.missed_api import MissedApi
 
@@ -19,12 +20,13 @@ HOOKS = ["192.0.2.0/24", "2001:db8:1::/48"]
 
 
 class Asked(NamedTuple):
-    """One request as it came; header names in lower case."""
+    """One request as it came; header names in lower case. `form` are the fields of a form."""
 
     method: str
     path: str
     headers: dict[str, str]
     body: Any
+    form: Mapping[str, str] = MappingProxyType({})
 
 
 class Answer(NamedTuple):
@@ -196,7 +198,14 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length", 0))
         data = self.rfile.read(length)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Asked(self.command, self.path, headers, json.loads(data) if data else None)
+        is_form = "form-urlencoded" in headers.get("content-type", "")
+        asked = Asked(
+            self.command,
+            self.path,
+            headers,
+            json.loads(data) if data and not is_form else None,
+            dict(parse_qsl(data.decode())) if is_form else {},
+        )
         if self.path == SCOPES:  # asked for before anything else, and no part of any script
             self.api.scopes_asked += 1
             self._send(self.api.answer(asked))

@@ -44,6 +44,15 @@ class CertificateEntry(Entry):
     ] = None
 
 
+@named("'introspect'", required=("url", "client_id", "client_secret"))
+class IntrospectEntry(Entry):
+    """Who is asked about a bearer token (RFC 7662)."""
+
+    url: Annotated[SourceText | None, doc("The issuer's introspection endpoint.")] = None
+    client_id: Annotated[SourceText | None, doc("Who asks.")] = None
+    client_secret: Annotated[SourceText | None, doc("The secret that shows it.")] = None
+
+
 class ProofEntry(Entry):
     """How a sender proves itself: what `verify` of an endpoint and of a provider share."""
 
@@ -110,6 +119,7 @@ class ProofEntry(Entry):
     certificate: Annotated[
         CertificateEntry | None, doc("Where the certificate that signed a request is.")
     ] = None
+    introspect: Annotated[IntrospectEntry | None, doc("Who is asked about a bearer token.")] = None
     body_hash: Annotated[BodyHashEntry | None, doc("Where the body's hash stands too.")] = None
 
 
@@ -125,7 +135,8 @@ class SchemeEntry(ProofEntry):
     """One way in which a provider's sender proves itself."""
 
     scheme: Annotated[
-        Literal["hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "none"] | None,
+        Literal["hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "introspection", "none"]
+        | None,
         doc("The kind of proof."),
     ] = None
     ask: Annotated[list[SourceText] | None, doc("What each endpoint says in its own 'verify'.")] = (

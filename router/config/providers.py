@@ -9,7 +9,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.language import json_value
-from router.config.provider_schema import ProviderEntry
+from router.config.provider_schema import ProofEntry, ProviderEntry
 from router.config.schema import EndpointEntry
 from router.config.settings import ID, shape
 from router.model.settings import OWN
@@ -53,6 +53,7 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
     of_its_own = base.definition.generic and base.signed
     if not of_its_own and _further(context, entry, base) and not base.missing:
         return None
+    _asked_as(context, verify)
     given = plain(context, verify)
     said = {"scheme": base.name} | given if of_its_own else _answered(base, given)
     rule = msgspec.convert(said, VerifyRule)
@@ -65,6 +66,12 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
         context.warning("weak-proof", text, verify.at(key))
     names = (f"{base.name}@{name}",)
     return Provider(msgspec.structs.replace(base.definition, names=names, verify=rule))
+
+
+def _asked_as(context: LoadContext, proof: ProofEntry) -> None:
+    """Who is asked about tokens is shown a secret that the file names."""
+    if proof.introspect is not None:
+        context.secret(proof.introspect.client_secret)
 
 
 def _further(context: LoadContext, entry: EndpointEntry, base: Provider) -> bool:
@@ -99,6 +106,8 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
     """The entry as a definition; None with every fault reported."""
     if _faulty(entry):
         return None
+    for proof in filter(None, (entry.verify, *(entry.also or ()))):
+        _asked_as(context, proof)
     data = {"names": [name], "label": name} | plain(context, entry)
     data["events"] = [_group(group) for group in data.get("events", ())]
     try:

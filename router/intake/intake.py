@@ -7,7 +7,8 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.intake.judging import Judge, NothingPublished, Published, PublishedKeys
+from router.intake.awaiting import Asks, NothingPublished, PublishedKeys, Settler, nobody
+from router.intake.judging import Judge, Published
 from router.intake.observed import (
     CommitFailed,
     DeliveryStored,
@@ -60,12 +61,14 @@ Answer = Callable[[Arrival, Reply], None]
 class IntakeChecks(NamedTuple):
     """
     What is checked before a request is let in. `published`: the address ranges of an endpoint's
-    sender; `keys`: the keys that senders publish; `full`: whether the store has no room left.
+    sender; `keys`: the keys that senders publish; `asks`: others who judge
+    a request; `full`: whether the store has no room left.
     """
 
     published: Published = lambda _endpoint: None
     full: Callable[[], bool] = bool
     keys: PublishedKeys = NothingPublished()
+    asks: Asks = nobody
 
 
 _OPEN = IntakeChecks()
@@ -88,7 +91,8 @@ class Intake:
     ) -> None:
         self._live, self._store, self._dispatch = live, store, dispatch
         self._clock, self._observe, self._full = clock, observe, checks.full
-        self._judge = Judge(clock, checks.published, refusals or Refusals(), observe, checks.keys)
+        settler = Settler(checks.keys, checks.asks)
+        self._judge = Judge(clock, checks.published, refusals or Refusals(), observe, settler)
         self._routing = Routing(ids, dispatch.reserve, clock, observe)
 
     def find(self, raw_path: bytes) -> LiveEndpoint | None:
@@ -114,6 +118,11 @@ class Intake:
         """
         replies = list[Reply]()
         arrival = Arrival(endpoint, request)
+        if endpoint.waits:
+            genuine = await self._judge.waited(self._live.current, endpoint, request)
+            if isinstance(genuine, Reply):
+                return genuine
+            arrival = arrival._replace(genuine=genuine)
         if len(request.body) > LARGE_BODY:
             await self._accept_large(arrival, lambda _arrival, reply: replies.append(reply))
         else:
@@ -154,7 +163,7 @@ class Intake:
     async def _accept_large(self, arrival: Arrival, answer: Answer) -> None:
         """The same of one whose every step takes long: others go between them."""
         started, live, body = self._clock.monotonic(), self._live.current, arrival.request.body
-        genuine = self._judge.judged(live, arrival.endpoint, arrival.request)
+        genuine = arrival.genuine or self._judge.judged(live, arrival.endpoint, arrival.request)
         if isinstance(genuine, Reply):
             answer(arrival, genuine)
             return
@@ -179,7 +188,7 @@ class Intake:
     def _admitted(self, live: LiveRuleset, arrival: Arrival) -> Admitted | Reply:
         """What is to be stored of a request, or its answer; a defect is its own alone."""
         try:
-            genuine = self._judge.judged(live, arrival.endpoint, arrival.request)
+            genuine = arrival.genuine or self._judge.judged(live, arrival.endpoint, arrival.request)
             if isinstance(genuine, Reply):
                 return genuine
             return UNAVAILABLE if self._full() else self._routing.admitted(live, arrival, genuine)

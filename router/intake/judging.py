@@ -1,11 +1,11 @@
 """Whether a request is genuine, and what a refused one leaves behind."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
 from router.clock import Clock
+from router.intake.awaiting import Settler
 from router.intake.observed import HandshakeAnswered, RequestRefused
 from router.intake.reply import Reply, of_refusal
 from router.model.addresses import in_ranges
@@ -14,7 +14,7 @@ from router.model.headers import kept_headers
 from router.model.observed import Observer
 from router.model.settings import PUBLISHED, Endpoint
 from router.providers.handshakes import HandshakeAnswer
-from router.providers.waiting import UNKNOWN_KEY, PublishedKey, Verdict, Waiting
+from router.providers.waiting import Verdict, Waiting
 from router.refusals import Refusals, is_probe
 from router.rules.live import LiveEndpoint, LiveRuleset
 
@@ -22,26 +22,6 @@ _STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
 
 Published = Callable[[Endpoint], tuple[str, ...] | None]
 """The address ranges that an endpoint's sender publishes; None: not known yet."""
-
-
-class PublishedKeys(Protocol):
-    """What senders publish, as far as it is known here."""
-
-    def known(self, key: PublishedKey) -> bytes | None:
-        """What stands at its address; None: not known yet."""
-
-    def want(self, key: PublishedKey) -> None:
-        """Have it fetched again soon."""
-
-
-class NothingPublished:
-    """Nothing is known, and nothing fetched."""
-
-    def known(self, key: PublishedKey) -> bytes | None:
-        """None: not known."""
-
-    def want(self, key: PublishedKey) -> None:
-        """Nobody fetches it."""
 
 
 Genuine = tuple[InboundRequest, Verified]
@@ -57,34 +37,58 @@ class Judge:
         published: Published,
         refusals: Refusals,
         observe: Observer,
-        keys: PublishedKeys,
+        settler: Settler,
     ) -> None:
-        self._clock, self._published, self._keys = clock, published, keys
+        self._clock, self._published, self._settler = clock, published, settler
         self._refusals, self._observe = refusals, observe
 
     def judged(
         self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
     ) -> Genuine | Reply:
         """The genuine request, or the answer to a refused one or to a handshake."""
-        settings, provider, now = endpoint.settings, endpoint.provider, self._clock.now()
-        if settings.public_url:
-            request = msgspec.structs.replace(request, public_url=settings.public_url)
-        verdict: Verdict | HandshakeAnswer | None = None
-        secrets: Sequence[LiveSecret] = ()
-        if settings.allow_from:
-            verdict = self._stranger(settings, request.peer)
-        if verdict is None:
-            secrets = live.secrets.verifying(settings.secrets, now)
-            if provider.particular:
-                verdict = provider.unproved(request, secrets)
-        if verdict is None:
-            if settings.unsigned:
-                verdict = provider.accept_unsigned(request)
-            else:
-                tolerance_s = settings.tolerance_s
-                verdict = provider.judge(request, secrets, now_ms=now, tolerance_s=tolerance_s)
+        request = _addressed(endpoint.settings, request)
+        secrets = live.secrets.verifying(endpoint.settings.secrets, self._clock.now())
+        verdict = self._verdict(endpoint, request, secrets)
         if isinstance(verdict, Waiting):
-            verdict = self._looked_up(verdict)
+            verdict = self._settler.looked_up(verdict)
+        return self._ended(endpoint, request, secrets, verdict)
+
+    async def waited(
+        self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
+    ) -> Genuine | Reply:
+        """The same of an endpoint about whose requests others are asked."""
+        request = _addressed(endpoint.settings, request)
+        secrets = live.secrets.verifying(endpoint.settings.secrets, self._clock.now())
+        verdict = self._verdict(endpoint, request, secrets)
+        if isinstance(verdict, Waiting):
+            verdict = await self._settler.heard(live, endpoint.name, verdict)
+        return self._ended(endpoint, request, secrets, verdict)
+
+    def _verdict(
+        self, endpoint: LiveEndpoint, request: InboundRequest, secrets: Sequence[LiveSecret]
+    ) -> Verdict | HandshakeAnswer:
+        settings, provider = endpoint.settings, endpoint.provider
+        if settings.allow_from:
+            stranger = self._stranger(settings, request.peer)
+            if stranger is not None:
+                return stranger
+        if provider.particular:
+            unproved = provider.unproved(request, secrets)
+            if unproved is not None:
+                return unproved
+        if settings.unsigned:
+            return provider.accept_unsigned(request)
+        now_ms, tolerance_s = self._clock.now(), settings.tolerance_s
+        return provider.judge(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+
+    def _ended(
+        self,
+        endpoint: LiveEndpoint,
+        request: InboundRequest,
+        secrets: Sequence[LiveSecret],
+        verdict: Verified | Refused | HandshakeAnswer,
+    ) -> Genuine | Reply:
+        provider = endpoint.provider
         if provider.particular and isinstance(verdict, Verified):
             verdict = provider.answer(request, secrets, verdict) or verdict
         if isinstance(verdict, HandshakeAnswer):
@@ -98,17 +102,6 @@ class Judge:
     ) -> Reply:
         self._observe(HandshakeAnswered(endpoint.name, request.peer, answer.visit))
         return Reply(answer.status, answer.body, answer.content_type, headers=answer.headers)
-
-    def _looked_up(self, verdict: Verdict) -> Verified | Refused:
-        """The verdict by what is known now; what is not is fetched for the next time."""
-        asked = list[PublishedKey]()
-        while isinstance(verdict, Waiting):
-            asked.append(verdict.ask)
-            verdict = verdict.then(self._keys.known(verdict.ask))
-        if isinstance(verdict, Refused) and verdict.reason == UNKNOWN_KEY:
-            for key in asked:
-                self._keys.want(key)
-        return verdict
 
     def refused(
         self,
@@ -164,3 +157,10 @@ class Judge:
         headers = tuple((n.encode("latin-1"), v.encode("latin-1")) for n, v in texts)
         clean = endpoint.provider.hidden(msgspec.structs.replace(request, headers=headers))
         return self._refusals.keep(endpoint.name, refused.reason, now, clean)
+
+
+def _addressed(settings: Endpoint, request: InboundRequest) -> InboundRequest:
+    """With the address that the sender was told, if the endpoint says which."""
+    if settings.public_url:
+        return msgspec.structs.replace(request, public_url=settings.public_url)
+    return request

@@ -22,11 +22,15 @@ API_VERSION_FLAG = "api_version"
 
 
 class Arrival(NamedTuple):
-    """A whole request on its way in: the endpoint it is for, and whom the answer goes to."""
+    """
+    A whole request on its way in: the endpoint it is for, and whom the answer goes to. `genuine`:
+    it was judged before, since others had to be asked.
+    """
 
     endpoint: LiveEndpoint
     request: InboundRequest
     sender: Any = None
+    genuine: Genuine | None = None
 
 
 class Admitted(NamedTuple):

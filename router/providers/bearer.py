@@ -304,8 +304,7 @@ def token(rule: VerifyRule, key: bytes, now_ms: int, body: bytes = b"") -> str:
     """
     now_s = now_ms // 1000
     claims: dict[str, Any] = {"iat": now_s, "exp": now_s + 300, "sub": "router-send"}
-    named = {"iss": rule.issuer, "aud": rule.audience}
-    claims |= {name: value for name, value in named.items() if value is not None} | rule.claims
+    claims |= named_claims(rule)
     if rule.body_hash is not None and rule.body_hash.claim:
         claims[rule.body_hash.claim] = hashlib.sha256(body).hexdigest()
     if rule.shared:
@@ -316,6 +315,12 @@ def token(rule: VerifyRule, key: bytes, now_ms: int, body: bytes = b"") -> str:
 
     algorithm, private = load_private(key)
     return jwt.PyJWS().encode(msgspec.json.encode(claims), private, algorithm=algorithm)
+
+
+def named_claims(rule: VerifyRule) -> dict[str, Any]:
+    """The claims that a token must have."""
+    named = {"iss": rule.issuer, "aud": rule.audience}
+    return {name: value for name, value in named.items() if value is not None} | rule.claims
 
 
 def _by_secret(secret: bytes, claims: bytes) -> str:

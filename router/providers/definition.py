@@ -98,6 +98,14 @@ class CertificateRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
         return ProofPlace(header=self.header, field=self.field)
 
 
+class IntrospectRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who is asked about a token (RFC 7662), and as whom; `client_secret` names a secret."""
+
+    url: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+
+
 class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
     One way in which the sender proves itself.
@@ -119,11 +127,15 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     `user:password`. A `jwt` is a bearer token signed by a key of the key set that is the secret or
     published at `jwks_url`, for this `audience`, by this `issuer`, with these `claims`, with one of
     `algorithms`; HS256: by the secret itself. With the `body_hash` in a claim it covers the body,
-    and need not expire. `ask` names what each endpoint says in its own `verify`: keys of this
+    and need not expire. `introspection`: who issued a bearer token is asked about it, at
+    `introspect`; the answer's `audience`, `issuer` and `claims` are held to as a jwt's. `ask` names
+    what each endpoint says in its own `verify`: keys of this
     rule, or `claims.NAME`.
     """
 
-    scheme: Literal["hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "none"]
+    scheme: Literal[
+        "hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "introspection", "none"
+    ]
     header: Names = ()
     query: str | None = None
     field: str | None = None
@@ -150,6 +162,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     body_hash: BodyHash | None = None
     ask: tuple[str, ...] = ()
     certificate: CertificateRule | None = None
+    introspect: IntrospectRule | None = None
 
     @property
     def shared(self) -> bool:
@@ -158,8 +171,9 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def keyless(self) -> bool:
-        """Does it need no secret of the endpoint, since its keys are published?"""
-        return self.jwks_url is not None or "jwks_url" in self.ask
+        """Does it need no secret of the endpoint, since its keys are published, or others judge?"""
+        published = self.jwks_url is not None or "jwks_url" in self.ask
+        return published or self.scheme == "introspection"
 
     @property
     def signs_body(self) -> bool:
@@ -196,11 +210,16 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 SIGNATURES = ("hmac", "ecdsa", "ed25519", "rsa")
-CREDENTIALS = ("token", "basic", "jwt")
+CREDENTIALS = ("token", "basic", "jwt", "introspection")
 SHARED = ("hmac", "token", "basic")
 """Schemes whose secret both sides hold; the others verify with what everybody may know."""
 
-_AUTHORIZATION = {"token": "Bearer ", "jwt": "Bearer ", "basic": "Basic "}
+_AUTHORIZATION = {
+    "token": "Bearer ",
+    "jwt": "Bearer ",
+    "introspection": "Bearer ",
+    "basic": "Basic ",
+}
 
 
 class UsualAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -238,7 +257,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A provider, whole. The first of `names` is its name, the others are aliases.
 
     `generic`: it stands for many senders, and an endpoint's own `verify` replaces this one.
-    `also` holds further ways of proof; any one of them is enough. Without `event` every event is
+    `also` holds further ways of proof; any one of them is enough, or `together` all are needed.
+    Without `event` every event is
     `unknown`. `read` is what bodies are; of several the content type picks one, else the first.
     `split`: the body (or what is at the path `split_at`, or in `form_field`) is an array of at
     most so many events; without such an array the payload is one event. `split_lines`: the sender
@@ -265,6 +285,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: tuple[str, ...] = ()
     oracle: Literal["library", "vector", "none"] = "none"
     also: tuple[VerifyRule, ...] = ()
+    together: bool = False
     refuse_with: Literal[401, 403] = 401
     methods: tuple[str, ...] = ("POST",)
     read: BodyKind | tuple[BodyKind, ...] = "json"

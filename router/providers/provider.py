@@ -15,6 +15,7 @@ from router.model.delivery import (
     Verified,
 )
 from router.providers import secret_kinds
+from router.providers.bearer import named_claims
 from router.providers.definition import (
     Definition,
     Sample,
@@ -63,6 +64,7 @@ class Provider(Sender):
     `signs_url`: the address that it was told is part of what it signs.
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
+    `waits`: others are asked about each request; `claims` are what they must say, by address.
     `publishes` are the addresses of its keys; `keyless`: an endpoint needs no secret beside them.
     `missing` is the first key of `verify` that an endpoint has yet to say, "" for none.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
@@ -97,8 +99,10 @@ class Provider(Sender):
         self.particular = bool(hides or definition.respond)
         self.splits = definition.split is not None
         self.publishes = tuple(r.jwks_url for r in definition.ways if r.jwks_url is not None)
+        self.waits = any(rule.scheme == "introspection" for rule in definition.ways)
         self.keyless = all(rule.keyless for rule in definition.ways)
         self.missing = next(iter(definition.verify.ask), "")
+        self.claims = {r.introspect.url: named_claims(r) for r in definition.ways if r.introspect}
         self.has_ids = definition.id is not None
         self.sends_ids = definition.id is not None and not definition.id.body
         self.body_max = body_bytes(definition.body_max)

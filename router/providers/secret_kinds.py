@@ -167,6 +167,8 @@ def published(definition: Definition, made: Invented) -> dict[str, bytes]:
     for rule in definition.ways:
         if rule.jwks_url is not None:
             found[rule.jwks_url] = made.verify
+        elif rule.introspect is not None:
+            found[rule.introspect.url] = made.sign
         elif rule.certificate is not None:
             private = rsa.load_private(certified.parted(made.sign)[1])
             address = certified.address_of(rule.certificate)

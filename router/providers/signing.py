@@ -118,7 +118,7 @@ def _credential(rule: VerifyRule, key: bytes, body: bytes, now_ms: int) -> str:
     if rule.scheme == "jwt":
         return bearer.token(rule, key, now_ms, body)
     keys.shared(key, "text")
-    if rule.scheme == "token":
+    if rule.scheme in ("token", "introspection"):
         return key.decode("latin-1")
     pair = key if rule.user is None else rule.user.encode("utf-8") + b":" + key
     return encode(pair, "base64").decode("ascii")

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from router.providers.allowed_hosts import HOST
-from router.providers.definition import SIGNATURES, CertificateRule, VerifyRule
+from router.providers.definition import SIGNATURES, CertificateRule, IntrospectRule, VerifyRule
 
 ONLY: dict[str, tuple[str, ...]] = {
     "jwks_url": ("jwt",),
-    "claims": ("jwt",),
+    "claims": ("jwt", "introspection"),
     "body_hash": (*SIGNATURES, "jwt"),
     "ask": ("jwt",),
     "certificate": ("rsa",),
+    "introspect": ("introspection",),
 }
 """Which schemes these keys of `verify` belong to."""
 ASKED = ("audience", "issuer", "claims", "jwks_url")
@@ -22,12 +23,22 @@ def problems(rule: VerifyRule) -> Iterator[tuple[str, str]]:
     """What is wrong with them in one way of proof: (the key, the words)."""
     if rule.scheme == "jwt":
         yield from _token(rule)
+    if rule.scheme == "introspection":
+        yield from _introspection(rule.introspect or IntrospectRule())
     if rule.certificate is not None:
         yield from _certificate(rule, rule.certificate)
     elif rule.equals is not None:
         yield "equals", "`verify.equals` goes with `certificate`: else the secret is the key"
     if rule.jwks_url is not None and (fault := not_fetched(rule.jwks_url)):
         yield "jwks_url", fault
+
+
+def _introspection(given: IntrospectRule) -> Iterator[tuple[str, str]]:
+    for key in ("url", "client_id", "client_secret"):
+        if not getattr(given, key):
+            yield "introspect", f"`verify.introspect` needs `{key}`: nobody is asked unproved"
+    if given.url and (fault := not_fetched(given.url)):
+        yield "introspect", fault
 
 
 def _certificate(rule: VerifyRule, certificate: CertificateRule) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from router.providers.composed import ComposedScheme
 from router.providers.credentials import CredentialScheme
 from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import Ambiguous
+from router.providers.introspected import NOT_ANSWERED, IntrospectionScheme
 from router.providers.messages import is_plain
 from router.providers.scheme import spellings
 from router.providers.signed import SignedScheme
@@ -27,11 +28,14 @@ _SCHEMES: dict[str, type[AnyScheme]] = {
     "token": CredentialScheme,
     "basic": CredentialScheme,
     "jwt": JwtScheme,
+    "introspection": IntrospectionScheme,
 }
 _NEAREST = (
     UNKNOWN_KEY,  # it may yet be proved
+    NOT_ANSWERED,
     "stale_timestamp",
     "expired_token",
+    "inactive_token",
     "wrong_claims",
     "bad_signature",
     "malformed_timestamp",
@@ -65,6 +69,7 @@ class Verifier:
         signed = [rule for rule in definition.ways if rule.scheme != "none"]
         self._schemes = [_scheme(rule)(definition, rule, self._spellings).verify for rule in signed]
         self._only = self._schemes[0] if len(self._schemes) == 1 else None
+        self._all = _all_of if definition.together else _any_of
         self._keyless = any(rule.keyless for rule in signed)
 
     def verify(
@@ -101,7 +106,7 @@ class Verifier:
             return self._refused("no_secret", "the endpoint has no live secret")
         if self._only is not None:
             return self._only(found, request, usable, now_ms, tolerance_s)
-        return _any_of(
+        return self._all(
             [verify(found, request, usable, now_ms, tolerance_s) for verify in self._schemes]
         )
 
@@ -132,3 +137,19 @@ def _any_of(each: Sequence[Verdict]) -> Verdict:
 
 def _heard(then: Callable[[Any], Verdict], others: Sequence[Verdict], given: Any) -> Verdict:
     return _any_of([then(given), *others])
+
+
+def _all_of(each: Sequence[Verdict]) -> Verdict:
+    """Of several ways all are needed; nobody is asked where one has refused already."""
+    for verdict in each:
+        if isinstance(verdict, Refused):
+            return verdict
+    for index, verdict in enumerate(each):
+        if isinstance(verdict, Waiting):
+            others = [*each[:index], *each[index + 1 :]]
+            return Waiting(verdict.ask, partial(_all_heard, verdict.then, others))
+    return each[0]
+
+
+def _all_heard(then: Callable[[Any], Verdict], others: Sequence[Verdict], given: Any) -> Verdict:
+    return _all_of([*others, then(given)])

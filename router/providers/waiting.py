@@ -31,7 +31,22 @@ class PublishedKey(msgspec.Struct, frozen=True):
     chained: bool = True
 
 
-Ask = PublishedKey
+class Introspection(msgspec.Struct, frozen=True):
+    """
+    What the issuer of a token says of it (RFC 7662): its answer, or None when there is none.
+    `client_secret` names the secret that shows who asks.
+    """
+
+    url: str
+    client_id: str
+    client_secret: str
+    token: bytes
+
+    def __repr__(self) -> str:
+        return f"Introspection({self.url!r})"
+
+
+Ask = PublishedKey | Introspection
 
 
 class Waiting(msgspec.Struct, frozen=True):

@@ -9,13 +9,12 @@ from router.dispatch import Dispatcher, DispatchSettings
 from router.dispatch.protocol import Action
 from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks, acceptance
-from router.intake.judging import PublishedKeys
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
 from router.model.retry import AGE_LIMIT_MS
 from router.rehearsal.record import TrialRecord
-from router.rehearsal.senders import ELSEWHERE
+from router.rehearsal.senders import ELSEWHERE, TrialKeys
 from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
 from router.rules import own_events
 from router.rules.live import LiveRef, LiveRuleset
@@ -43,7 +42,7 @@ class Rig:
         start_ms: int,
         rng: random.Random,
         environ: Mapping[str, str],
-        keys: PublishedKeys,
+        keys: TrialKeys,
     ) -> None:
         self._live, self._seen, self._keys = live, seen, keys
         self._loop = VirtualLoop()
@@ -79,7 +78,7 @@ class Rig:
             clock=self.clock,
             ids=self._ids,
             observe=self._seen.observe,
-            checks=IntakeChecks(published=lambda _: (ELSEWHERE,), keys=self._keys),
+            checks=IntakeChecks(lambda _: (ELSEWHERE,), keys=self._keys, asks=self._keys.ask),
         )
         self._dispatching = self._loop.create_task(dispatcher.run())
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from router.errors import UsageError
+from router.expressions import encode_json
 from router.kinds import KINDS
 from router.model.delivery import JSON, InboundRequest
 from router.model.headers import BLANKS
@@ -15,9 +16,9 @@ from router.model.settings import PUBLISHED, Endpoint
 from router.model.trial import RepeatStep, Sending
 from router.providers import Provider
 from router.providers.changes import put
-from router.providers.waiting import PublishedKey
+from router.providers.waiting import Introspection, PublishedKey
 from router.rehearsal.virtual_time import VirtualClock
-from router.rules.live import SecretValues
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 
 RandomBytes = Callable[[int], bytes]
@@ -28,12 +29,14 @@ URL = "https://secret.invalid/"
 class TrialKeys(msgspec.Struct, frozen=True):
     """
     What verifies, and by the name of each secret what its sender signs with. `published` is what
-    senders publish: nothing is fetched in a trial.
+    senders publish, and tokens that hold; `claims` are what their issuers say of them: nobody is
+    asked in a trial.
     """
 
     secrets: SecretValues
     sign: Mapping[str, bytes]
     published: Mapping[str, bytes]
+    claims: Mapping[str, Mapping[str, JSON]]
 
     def known(self, key: PublishedKey) -> bytes | None:
         """What stands at its address."""
@@ -42,24 +45,36 @@ class TrialKeys(msgspec.Struct, frozen=True):
     def want(self, key: PublishedKey) -> None:
         """There is nothing more to fetch."""
 
+    async def ask(self, _live: LiveRuleset, wanted: Introspection) -> bytes:
+        """Whether the token is the one that the trial's sender has."""
+        holds = wanted.token == self.published.get(wanted.url)
+        return encode_json({"active": holds, **self.claims.get(wanted.url, {})})
+
 
 def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
     """A value for every secret of the ruleset, of the kind that its users need."""
     verify: dict[str, bytes] = {}
     sign: dict[str, bytes] = {}
     published: dict[str, bytes] = {}
+    claims: dict[str, Mapping[str, JSON]] = {}
     for endpoint in ruleset.endpoints.values():
         provider = ruleset.providers[endpoint.provider]
-        for name in endpoint.secrets or provider.publishes:
+        for name in _names(endpoint, provider):
             if name not in sign:
                 made = provider.invent_secret(random_bytes)
                 verify[name], sign[name] = made.verify, made.sign
                 published |= provider.published(made)
+        claims |= provider.claims
     urls = frozenset(url_secrets(ruleset))
     for name in ruleset.secrets:
         verify.setdefault(name, (f"{URL}{name}" if name in urls else f"secret-{name}").encode())
     until = {name: ref.until for name, ref in ruleset.secrets.items()}
-    return TrialKeys(SecretValues(verify, until), sign, published)
+    return TrialKeys(SecretValues(verify, until), sign, published, claims)
+
+
+def _names(endpoint: Endpoint, provider: Provider) -> tuple[str, ...]:
+    """What the keys of an endpoint's sender are called: its secrets, if it needs any."""
+    return endpoint.secrets or ((f"provider:{provider.name}",) if provider.keyless else ())
 
 
 def url_secrets(ruleset: Ruleset) -> Iterator[str]:
@@ -155,8 +170,7 @@ class Senders:
         if forged or endpoint.unsigned:
             return provider.invent_secret(self._random_bytes).sign
         live = self._keys.secrets.verifying(endpoint.secrets, self._clock.now())
-        names = [*(one.name for one in live), *endpoint.secrets, *provider.publishes]
-        return self._keys.sign[names[0]]
+        return self._keys.sign[live[0].name if live else _names(endpoint, provider)[0]]
 
     def _id(self) -> str:
         return str(uuid.UUID(int=self._rng.getrandbits(128)))

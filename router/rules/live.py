@@ -85,13 +85,17 @@ def _prepare(action: CompiledAction, secrets: SecretValues) -> PreparedAction:
 
 
 class LiveEndpoint(msgspec.Struct, frozen=True):
-    """One endpoint, ready to judge: what the listener and intake need of it."""
+    """
+    One endpoint, ready to judge: what the listener and intake need of it. `waits`: others are asked
+    about its requests.
+    """
 
     settings: Endpoint
     provider: Provider
     name: str
     body_max: int
     methods: frozenset[str]
+    waits: bool = False
 
 
 class LiveRuleset:
@@ -140,7 +144,10 @@ class LiveRuleset:
 
     def _live(self, endpoint: Endpoint) -> LiveEndpoint:
         provider = self.ruleset.providers[endpoint.provider]
-        return LiveEndpoint(endpoint, provider, endpoint.name, endpoint.body_max, provider.admits)
+        waits = provider.waits and not endpoint.unsigned
+        return LiveEndpoint(
+            endpoint, provider, endpoint.name, endpoint.body_max, provider.admits, waits
+        )
 
 
 ADOPTED = 32

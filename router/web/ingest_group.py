@@ -62,9 +62,11 @@ class IngestGroup:
         """One for each group that is under way; every ready request has one to come."""
 
     def endpoint(self, raw_path: bytes) -> LiveEndpoint | None:
-        """The endpoint at exactly this raw path, if it takes POSTs."""
+        """The endpoint at exactly this raw path, if it takes POSTs and asks nobody about them."""
         found = self._intake.find(raw_path)
-        return found if found is not None and "POST" in found.methods else None
+        if found is None or found.waits or "POST" not in found.methods:
+            return None
+        return found
 
     def expected_s(self, endpoint: LiveEndpoint) -> float:
         """How long one more of this endpoint has to expect to wait for its turn."""

@@ -8,14 +8,18 @@ from functools import partial
 from router import log as logs
 from router.clock import Clock
 from router.errors import SecretMissing
+from router.intake.awaiting import Asks
 from router.metrics import Metrics
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls.answers import Sends
+from router.provider_calls.introspection import TIMEOUT_S as ASKED_WITHIN_S
+from router.provider_calls.introspection import Introspector
 from router.provider_calls.keys import KeySource, PublishedKeys
 from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
 from router.providers.published_ranges import RangesSource
+from router.providers.waiting import Introspection
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore
@@ -74,12 +78,15 @@ def handshake_visits(live: LiveRef, *, clock: Clock, metrics: Metrics) -> Visits
     return Visits(open_client=client, clock=clock, log=log, on_end=metrics.visited)
 
 
-def api_client(ruleset: Ruleset, base: str) -> AbstractAsyncContextManager[Sends]:
+def api_client(
+    ruleset: Ruleset, base: str, timeout_s: float = 30.0
+) -> AbstractAsyncContextManager[Sends]:
     """What calls the API at that address, as far as the egress rules let it."""
     # Only a router that calls an API pays for the client's import.
     from router.provider_calls.client import ProviderClient, hosts_of  # noqa: PLC0415
 
-    return ProviderClient(hosts_of(base), egress=ruleset.server.egress_allow)
+    egress = ruleset.server.egress_allow
+    return ProviderClient(hosts_of(base), egress=egress, timeout_s=timeout_s)
 
 
 class EndpointRanges:
@@ -153,6 +160,20 @@ def _token_here(live: LiveRuleset, endpoint: Endpoint) -> str | None:
     """The token as it was read; a private key is none."""
     name = endpoint.api.token if endpoint.api.app is None else None
     return live.secrets.texts.get(name or "")
+
+
+def token_questions(live: LiveRef, clock: Clock) -> Asks:
+    """Who issued a token is asked about it."""
+
+    def client(base: str) -> AbstractAsyncContextManager[Sends]:
+        return api_client(live.current.ruleset, base, ASKED_WITHIN_S)
+
+    introspector = Introspector(open_client=client, clock=clock, log=logs.get("tokens"))
+
+    async def ask(rules: LiveRuleset, wanted: Introspection) -> bytes | None:
+        return await introspector.ask(wanted, rules.secrets.value(wanted.client_secret))
+
+    return ask
 
 
 def _client(live: LiveRef, base: str) -> AbstractAsyncContextManager[Sends]:

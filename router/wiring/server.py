@@ -66,7 +66,12 @@ from router.wiring.live import (
     put_in_force,
     rollout_of,
 )
-from router.wiring.management import EndpointRanges, handshake_visits, published_keys
+from router.wiring.management import (
+    EndpointRanges,
+    handshake_visits,
+    published_keys,
+    token_questions,
+)
 from router.wiring.observers import (
     DispatchObserver,
     Handlers,
@@ -263,15 +268,12 @@ class Server:
     def _in(self) -> None:
         """Intake, and what operators call beside their verbs."""
         live, store, clock = self.live, self.store, self.clock
+        claimed, rng = self._claimed, self.rng
         self.published = EndpointRanges(
-            live,
-            facts=store,
-            clock=clock,
-            rng=self.rng,
-            metrics=self.metrics,
-            claimed=self._claimed,
+            live, facts=store, clock=clock, rng=rng, metrics=self.metrics, claimed=claimed
         )
-        self.keys = published_keys(live, store, clock, self.rng, self._claimed)
+        asks = token_questions(live, clock)
+        self.keys = published_keys(live, store, clock, rng, claimed)
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
             (lambda: self.nodes.node) if store.shared else None,
@@ -284,11 +286,10 @@ class Server:
             ids=self.ids,
             observe=self.observe,
             refusals=self.refusals,
-            checks=IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys),
+            checks=IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys, asks),
         )
-        senders = EndpointSenders(
-            live, self.intake, live_token(live), metrics=self.metrics, clock=clock
-        )
+        token = live_token(live)
+        senders = EndpointSenders(live, self.intake, token, metrics=self.metrics, clock=clock)
         self.recoveries = recoveries_of(
             senders, store, audit=self.verbs.audit, clock=clock, claimed=self._claimed
         )

@@ -6,7 +6,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
-`each_sender.py` and `missed.py` list them.
+`each_sender.py`, `missed.py` and
+`proved_elsewhere.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -21,6 +22,7 @@ from tests.defects.missed import MISSED
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.plain_http import PLAIN_HTTP
+from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.published import PUBLISHED
 from tests.defects.reading_others import READING_OTHERS
 from tests.defects.rendering import RENDERING
@@ -56,5 +58,6 @@ ALL = (
     *ASKING_FIRST,
     *WHOLE_REQUESTS,
     *EACH_SENDER,
+    *PROVED_ELSEWHERE,
     *MISSED,
 )

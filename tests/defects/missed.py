@@ -6,7 +6,7 @@ _RECOVERY = "unit/provider_calls/test_recovery.py"
 
 MISSED = (
     defect(
-        205,
+        200,
         "what was asked for a moment ago is asked for again",
         Edit(
             "router/provider_calls/recovery.py",
@@ -16,7 +16,7 @@ MISSED = (
         f"{_RECOVERY}::test_the_same_is_not_asked_for_twice_within_minutes",
     ),
     defect(
-        206,
+        201,
         "one attempt that succeeded does not count for the others of its delivery",
         Edit(
             "router/provider_calls/recovery.py",
@@ -27,7 +27,7 @@ MISSED = (
         f"{_RECOVERY}::test_what_was_never_delivered_is_delivered_again",
     ),
     defect(
-        207,
+        202,
         "a router that lost its claim goes on beside the one that has it",
         Edit(
             "router/provider_calls/recovery.py",
@@ -37,7 +37,7 @@ MISSED = (
         f"{_RECOVERY}::test_who_lost_its_claim_stops",
     ),
     defect(
-        208,
+        203,
         "calls a second are counted as they leave, not as they arrive",
         Edit(
             "router/provider_calls/rate_limit.py",
@@ -47,7 +47,7 @@ MISSED = (
         "unit/provider_calls/test_rate_limit.py::test_no_second_of_the_senders_has_more",
     ),
     defect(
-        209,
+        204,
         "a fetched event passes for one that was delivered",
         Edit("router/intake/routing.py", "if verdict.recovered:", "if False:"),
         "unit/cli/test_recover.py::test_fetched_events_are_deliveries",

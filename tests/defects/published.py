@@ -99,8 +99,8 @@ PUBLISHED = (
         "parsed before verified",
         Edit(
             "router/intake/judging.py",
-            "        verdict: Verdict | HandshakeAnswer | None = None\n",
-            "        verdict: Verdict | HandshakeAnswer | None = None\n"
+            "        settings, provider = endpoint.settings, endpoint.provider\n",
+            "        settings, provider = endpoint.settings, endpoint.provider\n"
             "        provider.read(request)\n",
         ),
         "unit/intake/test_intake_order.py::test_a_forgery_is_not_read",

@@ -91,6 +91,7 @@ _KINDS = {
     "token": "a token",
     "basic": "a user and password",
     "jwt": "a bearer token (JWT)",
+    "introspection": "a bearer token that its issuer is asked about",
     "none": "nothing",
 }
 

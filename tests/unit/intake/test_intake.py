@@ -19,7 +19,7 @@ from router.model.job import Attempt, NewJob, Settlement
 from router.model.observed import Observed
 from router.model.settings import Dedupe, Endpoint, FixedAnswer
 from router.providers import builtin
-from router.providers.waiting import PublishedKey
+from router.providers.waiting import Introspection, PublishedKey
 from router.refusals import Refusals
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
@@ -95,6 +95,21 @@ class KnownKeys:
         self.wanted.append(key.address)
 
 
+class Issuer:
+    """Who issued tokens answers when it is let."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | None = b'{"active": true}'
+        self.asked: list[bytes] = []
+        self.answers = asyncio.Event()
+        self.answers.set()
+
+    async def ask(self, _live: LiveRuleset, wanted: Introspection) -> bytes | None:
+        self.asked.append(wanted.token)
+        await self.answers.wait()
+        return self.answer
+
+
 class World:
     """One intake and everything around it."""
 
@@ -105,7 +120,7 @@ class World:
         self.clock = ManualClock()
         self.metrics = Metrics()
         self.refusals, self.full = Refusals(), False
-        self.keys = KnownKeys()
+        self.keys, self.issuer = KnownKeys(), Issuer()
         self.ranges: tuple[str, ...] | None = None
         lines = log.get("test")
         counted = Observers(IntakeObserver(self.metrics, lines, lines).handlers())
@@ -122,7 +137,9 @@ class World:
             ids=Ids(random.Random(1)),
             observe=observe,
             refusals=self.refusals,
-            checks=IntakeChecks(lambda _: self.ranges, lambda: self.full, self.keys),
+            checks=IntakeChecks(
+                lambda _: self.ranges, lambda: self.full, self.keys, self.issuer.ask
+            ),
         )
 
     async def send(self, body: bytes = b'{"id": 1}', number: str = "w-1", **given: Any) -> Reply:

@@ -13,6 +13,8 @@ HMAC: dict[str, Any] = {"scheme": "hmac", "header": "X-Acme-Signature"}
 JWT: dict[str, Any] = {"scheme": "jwt", "issuer": "i"}
 PLACE: dict[str, Any] = {"header": "X-C", "hosts": ["a.test"], "names": ["a.test"]}
 CERTIFIED: dict[str, Any] = {"scheme": "rsa", "header": "X-S", "equals": "topic"}
+ASKED: dict[str, Any] = {"scheme": "introspection"}
+ISSUER: dict[str, Any] = {"url": "https://a.test/i", "client_id": "a", "client_secret": "b"}
 KEYS = "https://keys.example/jwks"
 
 
@@ -97,6 +99,10 @@ def test_a_small_definition_is_enough() -> None:
         ({"verify": CERTIFIED | {"certificate": PLACE, "key": "hex"}}, "do not go with"),
         ({"verify": CERTIFIED}, "goes with `certificate`"),
         ({"verify": HMAC | {"certificate": PLACE}}, "`verify.certificate` does not go with"),
+        ({"verify": ASKED | {"introspect": {}}}, "needs `client_secret`"),
+        ({"verify": ASKED}, "needs `url`"),
+        ({"verify": ASKED | {"introspect": ISSUER | {"url": "http://a.test"}}}, "by https"),
+        ({"verify": HMAC | {"introspect": ISSUER}}, "`verify.introspect` does not go with"),
         ({"verify": JWT | {"body_hash": {}}}, "is `{claim: NAME}`"),
         ({"verify": HMAC, "also": [JWT | {"jwks_url": KEYS}]}, "cannot stand beside each other"),
         ({"verify": HMAC | {"header": "X S"}}, "not a header name"),

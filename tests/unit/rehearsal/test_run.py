@@ -87,10 +87,25 @@ tests:
     expect: {status: 200, matched: told}
   - {name: b, send: {endpoint: hook, event: x, tamper: signature}, expect: {status: 401}}
 """
+ASKING = (
+    PUBLISHING.replace("provider: jwt", "provider: asked").replace(
+        '    verify: {jwks_url: "https://keys.example/jwks", audience: us}\n', ""
+    )
+    + """
+secrets: {ours: {env: OURS}}
+providers:
+  asked:
+    verify:
+      scheme: introspection
+      audience: us
+      introspect: {url: "https://id.example/i", client_id: router, client_secret: ours}
+"""
+)
 
 
-def test_nothing_is_fetched_for_a_sender_that_publishes_its_keys() -> None:
-    loaded = load(PUBLISHING, path="rules.yaml", env={})
+@pytest.mark.parametrize("text", [PUBLISHING, ASKING], ids=["published", "asked"])
+def test_nothing_is_fetched_and_nobody_asked(text: str) -> None:
+    loaded = load(text, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
     runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(7).randbytes)
     assert [runner.run(trial).failures for trial in loaded.trials] == [(), ()]

@@ -43,6 +43,7 @@ class Reply(msgspec.Struct):
 class Entry(msgspec.Struct):
     name: str = "x"
     body_max: int = 1000
+    waits: bool = False
     methods: frozenset[str] = frozenset({"POST"})
 
 

@@ -1,0 +1,84 @@
+"""
+Asking who issued a bearer token whether it holds (RFC 7662): within a second, or not at all.
+
+A good answer is remembered until the token ends, at most a minute; a bad one is not.
+"""
+
+from base64 import b64encode
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from hashlib import sha256
+from urllib.parse import quote_plus, urlencode
+
+from router.clock import Clock
+from router.log import Log
+from router.provider_calls.answers import CallFailedError, Sends
+from router.providers.introspected import told_by
+from router.providers.management import ApiRequest, Promise
+from router.providers.waiting import Introspection
+
+TIMEOUT_S = 1.0
+REMEMBERED_S = 60.0
+REMEMBERED_MAX = 1000
+ANSWER_BYTES_MAX = 64 * 1024
+_ANSWER = Promise((200,))
+
+_Key = tuple[str, str, str, bytes]
+
+
+class Introspector:
+    """Asks, and remembers. `open_client` gives a client for an address that ends in time."""
+
+    def __init__(
+        self,
+        *,
+        open_client: Callable[[str], AbstractAsyncContextManager[Sends]],
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        self._open, self._clock, self._log = open_client, clock, log
+        self._good: OrderedDict[_Key, tuple[float, bytes]] = OrderedDict()
+
+    async def ask(self, wanted: Introspection, secret: bytes) -> bytes | None:
+        """The answer about a token, asked for with this client secret; None: there is none."""
+        key = (wanted.url, wanted.client_id, wanted.client_secret, sha256(wanted.token).digest())
+        until, answer = self._good.get(key, (0.0, b""))
+        if until > self._clock.monotonic():
+            return answer
+        self._good.pop(key, None)
+        try:
+            async with self._open(wanted.url) as client:
+                came = await client.send(request(wanted, secret))
+        except CallFailedError as error:
+            self._log.warning("a token's issuer did not answer", url=wanted.url, reason=str(error))
+            return None
+        if not came.ok or len(came.body) > ANSWER_BYTES_MAX or told_by(came.body) is None:
+            reason = came.unlike or f"HTTP {came.status}"
+            self._log.warning("a token's issuer did not answer", url=wanted.url, reason=reason)
+            return None
+        self._remember(key, came.body)
+        return came.body
+
+    def _remember(self, key: _Key, answer: bytes) -> None:
+        told = told_by(answer)
+        if told is None or told.active is not True:
+            return
+        ends_s = REMEMBERED_S if told.exp is None else told.exp - self._clock.now() / 1000
+        if ends_s > 0:
+            until = self._clock.monotonic() + min(ends_s, REMEMBERED_S)
+            self._good[key] = (until, answer)
+        if len(self._good) > REMEMBERED_MAX:
+            self._good.popitem(last=False)
+
+
+def request(wanted: Introspection, secret: bytes) -> ApiRequest:
+    """The question (RFC 7662, 2.1), from a client that proves itself (RFC 6749, 2.3.1)."""
+    client = quote_plus(wanted.client_id), quote_plus(secret.strip())
+    headers = (
+        ("Authorization", f"Basic {b64encode(':'.join(client).encode()).decode()}"),
+        ("Content-Type", "application/x-www-form-urlencoded"),
+        ("Accept", "application/json"),
+    )
+    form = {"token": wanted.token, "token_type_hint": "access_token"}
+    return ApiRequest("POST", wanted.url, headers, _ANSWER, urlencode(form).encode("ascii"))

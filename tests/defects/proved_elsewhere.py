@@ -1,0 +1,81 @@
+"""Defects of proof that comes from elsewhere: published keys, certificates, issuers of tokens."""
+
+from tests.defects.defect import Edit, defect
+
+_BEARER, _CERTIFIED = "router/providers/bearer.py", "router/providers/certified.py"
+_KEYS = "router/provider_calls/keys.py"
+_INTAKE = "unit/intake/test_intake_keys.py"
+
+PROVED_ELSEWHERE = (
+    defect(
+        192,
+        "a key that is not known yet is refused for good",
+        Edit(_BEARER, "return Refused(UNKNOWN_KEY, 503, ", "return Refused(UNKNOWN_KEY, 401, "),
+        "unit/providers/test_bearer.py::test_an_unknown_key_is_worth_asking_again",
+        f"{_INTAKE}::test_until_a_key_is_known_the_sender_tries_again",
+    ),
+    defect(
+        193,
+        "a token for others makes us fetch",
+        Edit(
+            _BEARER,
+            "        if (refused := self._claimed(token, moment)) is not None:\n",
+            "        if (refused := None) is not None:\n",
+        ),
+        f"{_INTAKE}::test_a_token_for_others_is_worth_no_fetch",
+    ),
+    defect(
+        194,
+        "a certificate is fetched from wherever a request says",
+        Edit(_CERTIFIED, "if not is_allowed(text, rule.hosts):", "if not rule.hosts:"),
+        "unit/providers/test_certified.py::test_only_hosts_of_the_list_are_asked",
+    ),
+    defect(
+        195,
+        "a certificate is believed that nobody vouches for",
+        Edit(_KEYS, "            elif source.chained:\n", "            elif False:\n"),
+        "unit/provider_calls/test_keys.py::test_a_certificate_that_nobody_vouches_for",
+    ),
+    defect(
+        196,
+        "every request with a made-up key makes a fetch",
+        Edit(
+            _KEYS,
+            "if turn is not None and turn.not_before > now:",
+            "if turn is not None and turn.not_before > now + 1e9:",
+        ),
+        "unit/provider_calls/test_keys.py::test_many_who_miss_a_key_make_one_fetch",
+        "unit/provider_calls/test_keys.py::test_made_up_addresses_are_asked_one_a_second",
+    ),
+    defect(
+        197,
+        "a token that does not hold is taken",
+        Edit(
+            "router/providers/introspected.py",
+            "if told.active is not True:",
+            "if told.active is None:",
+        ),
+        "unit/providers/test_introspected.py::test_what_an_answer_means",
+        f"{_INTAKE}::test_what_does_not_hold_is_refused",
+    ),
+    defect(
+        198,
+        "one sender's slow issuer takes every slot there is",
+        Edit(
+            "router/intake/awaiting.py",
+            "elif self._taken[endpoint] >= SLOTS:",
+            "elif self._taken.total() >= SLOTS:",
+        ),
+        f"{_INTAKE}::test_one_sender_s_proof_delays_nobody_else",
+    ),
+    defect(
+        199,
+        "a bad answer of an issuer is remembered",
+        Edit(
+            "router/provider_calls/introspection.py",
+            "if told is None or told.active is not True:",
+            "if told is None:",
+        ),
+        "unit/provider_calls/test_introspection.py::test_a_bad_answer_is_not_remembered",
+    ),
+)
