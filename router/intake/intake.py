@@ -140,7 +140,11 @@ class Intake:
             return None
         started, proved = self._clock.monotonic(), Verified(secret, recovered=True)
         arrival = Arrival(endpoint, request)
-        admitted = self._routing.admitted(self._live.current, arrival, (request, proved))
+        try:
+            admitted = self._routing.admitted(self._live.current, arrival, (request, proved))
+        except Exception as error:  # noqa: BLE001 - the others that were fetched are taken
+            self._observe(IntakeDefect(endpoint.name, error))
+            return None
         [receipt] = await self._commit([admitted], lambda _arrival, _reply: None, started)
         return None if isinstance(receipt, Exception) else receipt
 

@@ -159,9 +159,14 @@ class Recoveries:
         """How far the last run is. Raises NotFound: there was none."""
         if endpoint not in self._runs:
             await self.load()
-        if endpoint not in self._known:
+        found = self._known.get(endpoint)
+        if found is None:
             raise NotFound(f"nothing was ever recovered for {endpoint[:80]}")
-        return self._known[endpoint]
+        if found.state != "running" or endpoint in self._runs:
+            return found
+        if not await self._claimed(FACTS + endpoint, RELEASE_MS):
+            return found  # another router's
+        return msgspec.structs.replace(found, state="stopped", problem="it was cut off")
 
     async def run(self) -> None:
         """Run what is due, for ever."""
@@ -238,14 +243,19 @@ class Recoveries:
         try:
             await self._finished(await self._worked(source, run), by)
         except StoreUnavailable as error:
-            self._log.error("recovery stopped", endpoint=run.endpoint, reason=str(error))
-            self._known[run.endpoint] = msgspec.structs.replace(
-                self._known[run.endpoint], state="stopped", problem=str(error)
-            )
+            self._broke_off(run.endpoint, error, str(error))
+        except Exception as error:  # noqa: BLE001 - whoever waits for its end must hear of it
+            self._broke_off(run.endpoint, error, "a defect: the log has it")
         finally:
             del self._runs[run.endpoint]
             with contextlib.suppress(StoreUnavailable):
                 await self._claimed(FACTS + run.endpoint, RELEASE_MS)
+
+    def _broke_off(self, endpoint: str, error: Exception, words: str) -> None:
+        self._log.error("recovery stopped", endpoint=endpoint, reason=words, exc_info=error)
+        self._known[endpoint] = msgspec.structs.replace(
+            self._known[endpoint], state="stopped", problem=words
+        )
 
     async def _worked(self, source: RecoverySource, run: Recovery) -> Recovery:
         """The run at its end. Raises StoreUnavailable."""

@@ -78,7 +78,7 @@ class World:
             Access(rule, api.url, token, provider), hook, ADDRESSES, "api_token"
         )
         self.taken: list[Any] = []
-        self.full = False
+        self.full = self.breaks = False
         self.schedule: dict[str, int] = {}
         self.runs: list[Recovery] = []
         self.recoveries = Recoveries(
@@ -104,6 +104,8 @@ class World:
 
     async def take(self, endpoint: str, body: bytes, secret: str) -> bool | None:
         assert (endpoint, secret) == ("x", "api_token")
+        if self.breaks:
+            raise ZeroDivisionError
         if self.full:
             return None
         event = json.loads(body)
@@ -410,6 +412,18 @@ async def test_a_store_that_is_away_ends_a_run_and_breaks_nothing(api: ApiServer
     assert world.recoveries.known()["x"].problem == "disk full"
     world.facts.broken = False
     assert (await world.recover()).state == "done"
+
+
+async def test_a_run_that_breaks_off_is_stopped_for_whoever_waits(api: ApiServer) -> None:
+    world = World(api, "stripe", hook="")
+    api.missed.events = [event(1, 60)]
+    world.breaks = True
+    run = await world.recoveries.recover("x", None, patience_s=60)
+    assert (run.state, run.problem) == ("stopped", "a defect: the log has it")
+    later = await world.recoveries.progress("x")  # by what is stored, where it runs for ever
+    assert (later.state, later.problem) == ("stopped", "it was cut off")
+    world.breaks = False
+    assert (await world.recover()).stored == 1
 
 
 async def test_of_what_was_asked_only_the_newest_is_remembered(api: ApiServer) -> None:
