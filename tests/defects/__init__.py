@@ -18,6 +18,7 @@ from tests.defects.borders import BORDERS
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
+from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
@@ -60,4 +61,5 @@ ALL = (
     *EACH_SENDER,
     *PROVED_ELSEWHERE,
     *MISSED,
+    *KNOWN_EVENTS,
 )
