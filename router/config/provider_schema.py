@@ -128,6 +128,10 @@ class VerifyEntry(ProofEntry):
     """An endpoint's `verify`: the word `none`, or how the sender of a generic provider signs."""
 
     mode: Annotated[Literal["none"] | None, doc("How requests are verified.")] = None
+    signature: Annotated[
+        Literal["required", "replaced"] | None,
+        doc("Whether the sender's signature is needed beside the token that is described here."),
+    ] = None
 
 
 @named("'verify'", required=("scheme",))

@@ -9,7 +9,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.language import json_value
-from router.config.provider_schema import ProofEntry, ProviderEntry
+from router.config.provider_schema import ProofEntry, ProviderEntry, VerifyEntry
 from router.config.schema import EndpointEntry
 from router.config.settings import ID, shape
 from router.model.settings import OWN
@@ -50,6 +50,12 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
     verify = entry.verify
     if base is None or verify is None or _faulty(verify):
         return None
+    if verify.signature is not None and base.definition.bearer:
+        return _with_token(context, name, verify, base.definition)
+    if verify.signature is not None and base.definition.generic:
+        message = "'signature' is for senders that sign and can show a token as well"
+        context.error("verify-fixed", message, verify.key_at("signature"))
+        return None
     of_its_own = base.definition.generic and base.signed
     if not of_its_own and _further(context, entry, base) and not base.missing:
         return None
@@ -66,6 +72,27 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
         context.warning("weak-proof", text, verify.at(key))
     names = (f"{base.name}@{name}",)
     return Provider(msgspec.structs.replace(base.definition, names=names, verify=rule))
+
+
+def _with_token(
+    context: LoadContext, name: str, verify: VerifyEntry, base: Definition
+) -> Provider | None:
+    """A sender that shows a token of the user's own issuer: beside its signature, or instead."""
+    _asked_as(context, verify)
+    given = plain(context, verify)
+    required = given.pop("signature") == "required"
+    scheme = "introspection" if "introspect" in given else "jwt"
+    rule = msgspec.convert({"scheme": scheme} | given, VerifyRule)
+    faults = list(rule_problems(rule, base))
+    if not rule.keyless:
+        faults.append(("signature", "who issues the token: name its `jwks_url` or `introspect`"))
+    for key, text in faults:
+        context.error("bad-provider", text, verify.at(key))
+    if faults:
+        return None
+    ways = {"also": (rule,), "together": True} if required else {"verify": rule}
+    names = (f"{base.names[0]}@{name}",)
+    return Provider(msgspec.structs.replace(base, names=names, **ways))
 
 
 def _asked_as(context: LoadContext, proof: ProofEntry) -> None:

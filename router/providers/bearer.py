@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
-from router.providers import ed25519, keys
+from router.providers import ed25519, keys, rsa
 from router.providers.credentials import led
 from router.providers.definition import Definition, VerifyRule, duration_s
 from router.providers.headers import Spellings
@@ -335,9 +335,7 @@ def invent(algorithms: Sequence[str], rng_bytes: Callable[[int], bytes]) -> byte
         return ed25519.invent(rng_bytes)
     if "ES256" in algorithms:
         return keys.invent(rng_bytes)
-    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
-
-    return keys.private_pem(rsa.generate_private_key(65_537, keys.RSA_BITS_MIN))
+    return rsa.invent(rng_bytes)
 
 
 def key_set_of(pem: bytes) -> bytes:

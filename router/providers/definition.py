@@ -258,6 +258,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `generic`: it stands for many senders, and an endpoint's own `verify` replaces this one.
     `also` holds further ways of proof; any one of them is enough, or `together` all are needed.
+    `bearer`: its sender can be told to send a bearer token of the user's own issuer, beside its
+    signature or instead of it.
     Without `event` every event is
     `unknown`. `read` is what bodies are; of several the content type picks one, else the first.
     `split`: the body (or what is at the path `split_at`, or in `form_field`) is an array of at
@@ -286,6 +288,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     oracle: Literal["library", "vector", "none"] = "none"
     also: tuple[VerifyRule, ...] = ()
     together: bool = False
+    bearer: bool = False
     refuse_with: Literal[401, 403] = 401
     methods: tuple[str, ...] = ("POST",)
     read: BodyKind | tuple[BodyKind, ...] = "json"

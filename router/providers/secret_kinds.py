@@ -139,6 +139,8 @@ def can_sign(definition: Definition, key: bytes) -> bool:
 
 def way_of(definition: Definition, key: bytes) -> VerifyRule:
     """The way that a key is for: the one it is marked for, else the first that it could sign."""
+    if definition.together:
+        return definition.verify
     fitting = [rule for rule in definition.ways if _signs(rule, key)]
     if key.startswith(keys.SHARED_MARK):
         fitting.sort(key=lambda rule: rule.key != "base64")
@@ -165,6 +167,8 @@ def published(definition: Definition, made: Invented) -> dict[str, bytes]:
     """What the sender publishes who signs with what was made up, by address."""
     found = {}
     for rule in definition.ways:
+        if definition.together and rule is not definition.verify:
+            made = invented(rule, _of_trials)
         if rule.jwks_url is not None:
             found[rule.jwks_url] = made.verify
         elif rule.introspect is not None:
@@ -178,7 +182,12 @@ def published(definition: Definition, made: Invented) -> dict[str, bytes]:
 
 def _of_trials(count: int) -> bytes:
     """The same key for all: no trial makes a certificate for each secret."""
-    return b"trial"[:count]
+    return (b"trial" * count)[:count]
+
+
+def trial_key(rule: VerifyRule) -> bytes:
+    """What a trial's sender proves itself with beside its signature."""
+    return invented(rule, _of_trials).sign
 
 
 def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:

@@ -7,12 +7,14 @@ from functools import cached_property
 from hashlib import sha256
 from urllib.parse import urlencode
 
+import msgspec
+
 from router.expressions import decode_json, encode_json
 from router.model.delivery import JSON, InboundRequest
 from router.providers import multipart_form, xml_body
 from router.providers.definition import Definition, Sample, spelled
 from router.providers.read import dug, stepped
-from router.providers.secret_kinds import way_of
+from router.providers.secret_kinds import trial_key, way_of
 from router.providers.signing import Headers, SignedRequest, Signing, header
 
 _CONTENT_TYPES = {
@@ -100,7 +102,11 @@ class Sender:
             public_url=public_url or _NOWHERE,
         )
         headers = self.unsigned(event, delivery_id)
-        return Signing(self.definition, rule, key).signed(request, headers)
+        made = Signing(self.definition, rule, key).signed(request, headers)
+        for other in self.definition.also if self.definition.together else ():
+            request = msgspec.structs.replace(request, body=made.body)
+            made = Signing(self.definition, other, trial_key(other)).signed(request, made.headers)
+        return made
 
     def unsigned(self, event: str, delivery_id: str) -> Headers:
         """The headers that say what a delivery is, but not who sent it: for who only reads."""

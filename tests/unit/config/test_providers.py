@@ -263,3 +263,55 @@ def test_what_a_provider_asks_and_nothing_else(verify: str, code: str, words: st
     assert ruleset is None
     said = [f"{d.message} {d.hint}" for d in diagnostics if d.code == code]
     assert words in said[0]
+
+
+MAIL = """
+endpoints:
+  hook: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: sendgrid, verify: {%s}%s}
+"""
+TOKEN = 'jwks_url: "https://id.example/keys", audience: us'
+ASKED = 'introspect: {url: "https://id.example/i", client_id: a, client_secret: acme}'
+
+
+@pytest.mark.parametrize("how", [TOKEN, ASKED])
+@pytest.mark.parametrize(
+    ("signature", "secrets", "schemes"),
+    [
+        ("required", ", secrets: acme", ["ecdsa", "token"]),
+        ("replaced", "", ["token"]),
+    ],
+)
+def test_a_mail_sender_shows_a_token_beside_its_signature_or_instead(
+    how: str, signature: str, secrets: str, schemes: list[str]
+) -> None:
+    ruleset, diagnostics = found(MAIL % (f"signature: {signature}, {how}", secrets))
+    assert {d.code for d in diagnostics} <= {"unused-secret"}
+    assert ruleset is not None
+    definition = ruleset.providers["email@hook"].definition
+    tokens = {"jwt": "token", "introspection": "token"}
+    assert [tokens.get(rule.scheme, rule.scheme) for rule in definition.ways] == schemes
+    assert definition.together == (signature == "required")
+
+
+@pytest.mark.parametrize(
+    ("verify", "secrets", "code"),
+    [
+        ("signature: required, audience: us", ", secrets: acme", "bad-provider"),
+        (f"signature: required, {TOKEN}", "", "nothing-verified"),
+        ("signature: replaced, header: X-A", "", "bad-provider"),
+        ('signature: replaced, jwks_url: "http://id.example/keys"', "", "bad-provider"),
+        ("signature: both", "", "unknown-value"),
+        (TOKEN, ", secrets: acme", "verify-fixed"),
+    ],
+)
+def test_what_a_mail_sender_s_token_cannot_be(verify: str, secrets: str, code: str) -> None:
+    ruleset, diagnostics = found(MAIL % (verify, secrets))
+    assert ruleset is None
+    assert code in {d.code for d in diagnostics}
+
+
+def test_no_other_sender_has_a_signature_to_replace() -> None:
+    for name in ("jwt", "stripe"):
+        ruleset, diagnostics = generic(name, f"{{signature: replaced, {TOKEN}}}")
+        assert ruleset is None
+        assert "verify-fixed" in {d.code for d in diagnostics}

@@ -23,8 +23,10 @@ from router.providers.waiting import PublishedKey, Waiting
 from tests.unit.providers.makers import (
     NOW_MS,
     a_definition,
+    a_delivery,
     a_request,
     a_secret,
+    changed,
     fixed_bytes,
     other_bytes,
     verdict,
@@ -474,3 +476,18 @@ def test_of_several_ways_one_may_wait() -> None:
     assert isinstance(waits.then(a_set(a_jwk(ED))), Verified)
     assert waits.then(None) == both.verify(request, secrets, now_ms=NOW_MS)
     assert isinstance(both.judge(bearing(a_token()), secrets, now_ms=NOW_MS), Verified)
+
+
+def test_of_ways_together_all_are_needed() -> None:
+    signed = {"scheme": "ed25519", "header": "X-S"}
+    other = RULE | {"header": "X-Token", "jwks_url": URL}
+    both = Provider(a_definition(verify=signed, also=[other], together=True))
+    whole = a_delivery(both, "made")
+    assert isinstance(verdict(both, whole), Verified)
+    for without in (b"x-s", b"x-token"):
+        headers = tuple(pair for pair in whole.headers if pair[0] != without)
+        assert isinstance(verdict(both, changed(whole, headers=headers)), Refused)
+    wrong = tuple((n, v[:-4] + b"AAAA" if n == b"x-token" else v) for n, v in whole.headers)
+    assert isinstance(verdict(both, changed(whole, headers=wrong)), Refused)
+    assert isinstance(verdict(both, changed(whole, body=whole.body + b" ")), Refused)
+    assert not isinstance(both.judge(changed(whole, body=b""), (), now_ms=NOW_MS), Waiting)
