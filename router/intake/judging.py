@@ -47,8 +47,11 @@ class Judge:
     ) -> Genuine | Reply:
         """The genuine request, or the answer to a refused one or to a handshake."""
         request = _addressed(endpoint.settings, request)
-        secrets = live.secrets.verifying(endpoint.settings.secrets, self._clock.now())
-        verdict = self._verdict(endpoint, request, secrets)
+        now_ms = self._clock.now()
+        secrets = live.secrets.verifying(endpoint.settings.secrets, now_ms)
+        verdict = self._verdict(endpoint, request, secrets, now_ms)
+        if isinstance(verdict, Verified) and not endpoint.provider.particular:
+            return request, verdict  # most of all that comes, without a step more
         if isinstance(verdict, Waiting):
             verdict = self._settler.looked_up(verdict)
         return self._ended(endpoint, request, secrets, verdict)
@@ -58,14 +61,19 @@ class Judge:
     ) -> Genuine | Reply:
         """The same of an endpoint about whose requests others are asked."""
         request = _addressed(endpoint.settings, request)
-        secrets = live.secrets.verifying(endpoint.settings.secrets, self._clock.now())
-        verdict = self._verdict(endpoint, request, secrets)
+        now_ms = self._clock.now()
+        secrets = live.secrets.verifying(endpoint.settings.secrets, now_ms)
+        verdict = self._verdict(endpoint, request, secrets, now_ms)
         if isinstance(verdict, Waiting):
             verdict = await self._settler.heard(live, endpoint.name, verdict)
         return self._ended(endpoint, request, secrets, verdict)
 
     def _verdict(
-        self, endpoint: LiveEndpoint, request: InboundRequest, secrets: Sequence[LiveSecret]
+        self,
+        endpoint: LiveEndpoint,
+        request: InboundRequest,
+        secrets: Sequence[LiveSecret],
+        now_ms: int,
     ) -> Verdict | HandshakeAnswer:
         settings, provider = endpoint.settings, endpoint.provider
         if settings.allow_from:
@@ -78,8 +86,7 @@ class Judge:
                 return unproved
         if settings.unsigned:
             return provider.accept_unsigned(request)
-        now_ms, tolerance_s = self._clock.now(), settings.tolerance_s
-        return provider.judge(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+        return provider.judge(request, secrets, now_ms=now_ms, tolerance_s=settings.tolerance_s)
 
     def _ended(
         self,
