@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
@@ -115,8 +116,14 @@ def settled(
     """The verdict once everything that the sender publishes is known."""
     found = provider.judge(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
     while isinstance(found, Waiting):
-        found = found.then(provider.published(invented(provider)).get(found.ask.address))
+        found = found.then(published(provider).get(found.ask.address))
     return found
+
+
+@cache
+def published(provider: Provider) -> dict[str, bytes]:
+    """What the provider's sender publishes, by address."""
+    return provider.published(invented(provider))
 
 
 def a_definition(**keys: Any) -> Definition:
