@@ -12,6 +12,7 @@ import pytest
 
 from router.model.delivery import InboundRequest, Verified
 from router.providers import builtin
+from router.providers.waiting import Waiting
 from tests.clients.libraries import LIBRARIES
 from tests.conformance.test_vectors import BUILT_IN
 from tests.unit.providers.makers import SENDERS, a_provider, a_request, a_secret, changed
@@ -33,7 +34,9 @@ def request_of(vector: dict[str, Any]) -> InboundRequest:
 
 def is_verified(name: str, vector: dict[str, Any], request: InboundRequest) -> bool:
     secrets = [a_secret(vector["secret"].encode())]
-    found = a_provider(name).verify(request, secrets, now_ms=vector.get("now", 0) * 1000)
+    found = a_provider(name).judge(request, secrets, now_ms=vector.get("now", 0) * 1000)
+    while isinstance(found, Waiting):  # each way of proof asks for itself
+        found = found.then(vector["certificate"].encode())
     return isinstance(found, Verified)
 
 
@@ -55,7 +58,7 @@ def test_what_the_sender_publishes_is_genuine_and_nothing_near_it(
 def test_a_handshake_gets_the_answer_that_is_published(name: str, vector: dict[str, Any]) -> None:
     secrets = [a_secret(vector["secret"].encode())]
     answer = a_provider(name).answer(request_of(vector), secrets, Verified(secrets[0].name))
-    assert (answer and json.loads(answer.body)) == vector.get("answer")
+    assert (answer and json.loads(answer.body or b"null")) == vector.get("answer")
 
 
 @pytest.mark.parametrize("name", SENDERS)
