@@ -10,7 +10,7 @@ from router.cli.completion_values import endpoint_names
 from router.cli.generations import rules_to_read
 from router.cli.open_store import read_store
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import dates, moment, print_json, print_list, visible
+from router.cli.output import dates, moment, note, print_json, print_list, visible
 from router.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -29,11 +29,14 @@ def addresses(*, place: Options, endpoint: str | None, settings: bool) -> None:
     """
     The URLs to give to the senders; of one ENDPOINT all that is to be entered there.
 
-    Of endpoints with `expect_every` it also says when the last delivery came.
+    Of endpoints with `expect_every` it also says when the last delivery came. A note says so where
+    no sender could call them.
     """
     place, ruleset = rules_to_read(place)
     if endpoint is not None:
         addressed(ruleset, endpoint)
+    if not place.as_json:
+        _note_unreachable(ruleset, dev=place.dev)
     if settings or endpoint is not None:
         _show_settings(place, ruleset, endpoint)
         return
@@ -62,6 +65,15 @@ def addresses(*, place: Options, endpoint: str | None, settings: bool) -> None:
         ),
         as_json=place.as_json,
     )
+
+
+def _note_unreachable(ruleset: "Ruleset", *, dev: bool) -> None:
+    """As `router doctor` says it, before somebody enters such an address at a sender."""
+    from router.cli.doctor_offline import of_base_url
+
+    found = of_base_url(ruleset.server.base_url, dev=dev)
+    if found.verdict == "problem":
+        note(f"{found.says}; {found.fix}")
 
 
 def _show_settings(place: Options, ruleset: "Ruleset", only: str | None) -> None:

@@ -4,8 +4,15 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from router.providers import builtin
 from tests.unit.cli.conftest import EXAMPLE, Router
+
+ONE = (
+    "endpoints: {e: {id: e-0123456789abcdef0, provider: github, verify: none}}\n"
+    "rules: [{id: a, from: e, actions: {log: hi}}]\n"
+)
 
 
 def test_addresses_give_whole_urls(router: Router, rules: Path) -> None:
@@ -14,6 +21,29 @@ def test_addresses_give_whole_urls(router: Router, rules: Path) -> None:
     header, *rows = ran.out.splitlines()
     assert header.split() == ["ENDPOINT", "PROVIDER", "URL"]
     assert rows[0].split() == ["shop", "Shopify", "http://127.0.0.1:8000/wh_shop-0123456789abcdef"]
+
+
+@pytest.mark.parametrize(
+    ("said", "noted"),
+    [
+        (
+            "",
+            "http://127.0.0.1:8000 is this machine only: no sender can reach it; set `server.base",
+        ),
+        ("{base_url: 'http://hooks.example.com'}", "is not https: many senders refuse it; set"),
+        ("{base_url: 'https://hooks.example.com'}", None),
+    ],
+)
+def test_addresses_that_no_sender_could_call_are_called_so(
+    router: Router, tmp_path: Path, said: str, noted: str | None
+) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(f"version: 1\nserver: {said or '{}'}\n{ONE}", "utf-8")
+    for also in ([], ["e"], ["--settings"]):
+        err = router("addresses", *also, "-f", path).err
+        assert noted in err if noted else err == ""
+    for quiet in ("--json", "--dev"):
+        assert "machine only" not in router("addresses", quiet, "-f", path).err
 
 
 def test_addresses_in_json_are_one_list(router: Router) -> None:
