@@ -104,6 +104,7 @@ def test_fetched_events_are_deliveries(recover: Recover, api: ApiServer) -> None
     assert len(recover.deliveries()) == 1
 
 
+@pytest.mark.long  # the calls keep their pace
 def test_the_plan(recover: Recover, api: ApiServer) -> None:
     api.missed.attempts = [Attempt(4, "guid-1", recover.now - 60, "timed out")]
     ran = recover("code", "--dry-run")
@@ -115,6 +116,7 @@ def test_the_plan(recover: Recover, api: ApiServer) -> None:
     assert not api.missed.redelivered
 
 
+@pytest.mark.long  # the calls keep their pace
 def test_redeliveries_are_asked_for(recover: Recover, api: ApiServer) -> None:
     api.missed.attempts = [Attempt(4, "guid-1", recover.now - 60, "timed out")]
     run = json.loads(recover("code", "--yes", "--json").out)
