@@ -76,7 +76,7 @@ class PythonAction:
             return None
         return self._begun(call, child, ended)
 
-    async def run(self, call: ActionCall, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job | None = None) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then its group is gone."""
         del job
         if not isinstance(call, PythonCall):
@@ -296,6 +296,7 @@ def _request(call: PythonCall, turn: int, egress: tuple[str, ...]) -> bytes:
         {
             "turn": turn,
             "call": call.function,
+            "task": call.task,
             "event": call.event,
             "args": call.args,
             "secrets": call.secrets,

@@ -23,6 +23,7 @@ _WHOSE = {
     "hmac": _SAME_TEXT,
     "token": _SAME_TEXT,
     "basic": "user:password, as the sender is given them",
+    "python": _SAME_TEXT,
     "introspection": "what the token endpoint knows this router by",
 }
 _PUBLIC = "the public key that the sender shows"

@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _CALL = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _ENTRY = re.compile(r"[\w.-]+(:[A-Za-z_]\w*(\.\w+)*)?")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+_Fits = Callable[[_Function], None]
 
 
 class Module(msgspec.Struct, frozen=True):
@@ -50,12 +53,22 @@ class Plugins:
 
     def check(self, call: SourceText, given: Table[Any] | None) -> None:
         """Report what is wrong with a call and the names of its arguments."""
+        self._located(call, lambda found: self._arguments(call, found, given))
+
+    def check_proof(self, call: SourceText) -> None:
+        """Report what is wrong with a function that is to prove requests."""
+        self._located(call, lambda found: self._proves(call, found))
+
+    def _located(self, call: SourceText, fits: _Fits) -> None:
         name, _, function = call.value.partition(":")
         if (file := self._file(name)) is None:
-            self._installed(call, name, function, given)
+            self._installed(call, name, function, fits)
         elif not _CALL.fullmatch(call.value):
             self._context.error(
-                "bad-plugin-call", "'call' names no function", call, f"write {name}:FUNCTION"
+                "bad-plugin-call",
+                f"'{call.shown}' names no function",
+                call,
+                f"write {name}:FUNCTION",
             )
         elif hidden := self._installed_as(name.partition(".")[0]):
             self._context.error(
@@ -66,7 +79,7 @@ class Plugins:
             )
         else:
             shown = str(file.relative_to(self._context.folder))
-            self._function(call, self._parsed(file, shown), function, given)
+            self._function(call, self._parsed(file, shown), function, fits)
 
     # -- where it is ----------------------------------------------------------------------------
 
@@ -75,9 +88,7 @@ class Plugins:
         files = (place / "__init__.py", place.with_name(place.name + ".py"))
         return next((file for file in files if file.is_file()), None)
 
-    def _installed(
-        self, call: SourceText, name: str, function: str, given: Table[Any] | None
-    ) -> None:
+    def _installed(self, call: SourceText, name: str, function: str, fits: _Fits) -> None:
         """A call of an entry point: a module, or the function itself."""
         if not _ENTRY.fullmatch(call.value):
             self._context.error(
@@ -91,13 +102,13 @@ class Plugins:
         if not function:
             self._context.error(
                 "bad-plugin-call",
-                f"the entry point '{name}' is a module; 'call' names no function of it",
+                f"the entry point '{name}' is a module; '{call.shown}' names no function of it",
                 call,
                 f"write {name}:FUNCTION",
             )
             return
         if (file := _source_of(point.module)) is not None:
-            self._function(call, self._parsed(file, point.module), function, given)
+            self._function(call, self._parsed(file, point.module), function, fits)
 
     def _unknown(self, call: SourceText, name: str) -> None:
         modules = {file.stem for file in self._folder.glob("*.py")}
@@ -116,16 +127,15 @@ class Plugins:
 
     # -- what is in it --------------------------------------------------------------------------
 
-    def _function(
-        self, call: SourceText, module: Module, function: str, given: Table[Any] | None
-    ) -> None:
+    def _function(self, call: SourceText, module: Module, function: str, fits: _Fits) -> None:
         if module.fault is not None:
             self._context.error(
                 "plugin-unreadable", f"{module.shown} cannot be read: {module.fault}", call
             )
             return
         if (found := module.functions.get(function)) is not None:
-            self._arguments(call, found, given)
+            if not found.decorator_list:  # a decorator may have changed what it takes
+                fits(found)
             return
         if function.partition(".")[0] in module.names:
             return  # bound some other way: its parameters cannot be seen
@@ -140,8 +150,6 @@ class Plugins:
         )
 
     def _arguments(self, call: SourceText, found: _Function, given: Table[Any] | None) -> None:
-        if found.decorator_list:
-            return  # a decorator may have changed what it takes
         code, error = "plugin-arguments", self._context.error
         takes = found.args
         positional = [*takes.posonlyargs, *takes.args]
@@ -164,6 +172,20 @@ class Plugins:
             )
         if missing := [name for name in required if name not in (given or ())]:
             error(code, f"'{found.name}' needs {_listed(missing)}, which 'args' lacks", call)
+
+    def _proves(self, call: SourceText, found: _Function) -> None:
+        takes = found.args
+        positional = len(takes.posonlyargs) + len(takes.args)
+        without_default = positional - len(takes.defaults)
+        named = [d for d in takes.kw_defaults if d is None]
+        three = without_default <= 3 and (positional >= 3 or takes.vararg is not None)
+        if not three or named or isinstance(found, ast.AsyncFunctionDef):
+            self._context.error(
+                "plugin-arguments",
+                f"'{found.name}' does not take a body, headers and secrets",
+                call,
+                f"def {found.name}(body, headers, secrets) -> bool, and not async",
+            )
 
 
 def _parameters(takes: ast.arguments) -> tuple[list[str], set[str]]:

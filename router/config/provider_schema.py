@@ -139,9 +139,24 @@ class SchemeEntry(ProofEntry):
     """One way in which a provider's sender proves itself."""
 
     scheme: Annotated[
-        Literal["hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "introspection", "none"]
+        Literal[
+            "hmac",
+            "ecdsa",
+            "ed25519",
+            "rsa",
+            "token",
+            "basic",
+            "jwt",
+            "introspection",
+            "python",
+            "none",
+        ]
         | None,
         doc("The kind of proof."),
+    ] = None
+    function: Annotated[
+        SourceText | None,
+        doc("The function that proves: MODULE:FUNCTION of plugins/MODULE.py.", "crm:verify"),
     ] = None
     ask: Annotated[list[SourceText] | None, doc("What each endpoint says in its own 'verify'.")] = (
         None

@@ -128,13 +128,23 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     published at `jwks_url`, for this `audience`, by this `issuer`, with these `claims`, with one of
     `algorithms`; HS256: by the secret itself. With the `body_hash` in a claim it covers the body,
     and need not expire. `introspection`: who issued a bearer token is asked about it, at
-    `introspect`; the answer's `audience`, `issuer` and `claims` are held to as a jwt's. `ask` names
-    what each endpoint says in its own `verify`: keys of this
-    rule, or `claims.NAME`.
+    `introspect`; the answer's `audience`, `issuer` and `claims` are held to as a jwt's. `python`:
+    the `function` (`module:function` of `plugins/`) says it, from the body, the headers and the
+    secrets; it is not asked where `header` is named and absent. `ask` names what each endpoint says
+    in its own `verify`: keys of this rule, or `claims.NAME`.
     """
 
     scheme: Literal[
-        "hmac", "ecdsa", "ed25519", "rsa", "token", "basic", "jwt", "introspection", "none"
+        "hmac",
+        "ecdsa",
+        "ed25519",
+        "rsa",
+        "token",
+        "basic",
+        "jwt",
+        "introspection",
+        "python",
+        "none",
     ]
     header: Names = ()
     query: str | None = None
@@ -163,6 +173,12 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     ask: tuple[str, ...] = ()
     certificate: CertificateRule | None = None
     introspect: IntrospectRule | None = None
+    function: str | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Must others be asked about each request?"""
+        return self.scheme in ("introspection", "python")
 
     @property
     def shared(self) -> bool:
@@ -183,7 +199,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     @property
     def shows_secret(self) -> bool:
         """Must what proves a request be hidden from who keeps it?"""
-        return self.scheme in CREDENTIALS
+        return self.scheme in (*CREDENTIALS, "python")
 
     @property
     def place(self) -> Names:
@@ -211,7 +227,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 SIGNATURES = ("hmac", "ecdsa", "ed25519", "rsa")
 CREDENTIALS = ("token", "basic", "jwt", "introspection")
-SHARED = ("hmac", "token", "basic")
+SHARED = ("hmac", "token", "basic", "python")
 """Schemes whose secret both sides hold; the others verify with what everybody may know."""
 
 _AUTHORIZATION = {

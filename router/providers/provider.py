@@ -99,7 +99,7 @@ class Provider(Sender):
         self.particular = bool(hides or definition.respond)
         self.splits = definition.split is not None
         self.publishes = tuple(r.jwks_url for r in definition.ways if r.jwks_url is not None)
-        self.waits = any(rule.scheme == "introspection" for rule in definition.ways)
+        self.waits = any(rule.waits for rule in definition.ways)
         self.keyless = all(rule.keyless for rule in definition.ways)
         self.missing = next(iter(definition.verify.ask), "")
         self.claims = {r.introspect.url: named_claims(r) for r in definition.ways if r.introspect}

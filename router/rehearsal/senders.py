@@ -16,7 +16,7 @@ from router.model.settings import PUBLISHED, Endpoint
 from router.model.trial import RepeatStep, Sending
 from router.providers import Provider
 from router.providers.changes import put
-from router.providers.waiting import Introspection, PublishedKey
+from router.providers.waiting import FunctionProof, PublishedKey, Question
 from router.rehearsal.virtual_time import VirtualClock
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
@@ -30,13 +30,15 @@ class TrialKeys(msgspec.Struct, frozen=True):
     """
     What verifies, and by the name of each secret what its sender signs with. `published` is what
     senders publish, and tokens that hold; `claims` are what their issuers say of them: nobody is
-    asked in a trial.
+    asked in a trial. No function of `plugins/` is run to prove a request either: `genuine` are the
+    bodies that the trial's senders send.
     """
 
     secrets: SecretValues
     sign: Mapping[str, bytes]
     published: Mapping[str, bytes]
     claims: Mapping[str, Mapping[str, JSON]]
+    genuine: set[bytes] = msgspec.field(default_factory=set)
 
     def known(self, key: PublishedKey) -> bytes | None:
         """What stands at its address."""
@@ -45,8 +47,10 @@ class TrialKeys(msgspec.Struct, frozen=True):
     def want(self, key: PublishedKey) -> None:
         """There is nothing more to fetch."""
 
-    async def ask(self, _live: LiveRuleset, wanted: Introspection) -> bytes:
-        """Whether the token is the one that the trial's sender has."""
+    async def ask(self, _live: LiveRuleset, wanted: Question) -> bytes | bool:
+        """Whether the token, or the body, is the one that the trial's sender has."""
+        if isinstance(wanted, FunctionProof):
+            return wanted.body in self.genuine
         holds = wanted.token == self.published.get(wanted.url)
         return encode_json({"active": holds, **self.claims.get(wanted.url, {})})
 
@@ -131,7 +135,8 @@ class Senders:
         endpoint = self._ruleset.endpoints[sending.endpoint]
         provider = self._ruleset.providers[endpoint.provider]
         body = self._body(provider, sending)
-        key = self._key(endpoint, provider, forged=sending.tamper == "signature")
+        forged = sending.tamper == "signature"
+        key = self._key(endpoint, provider, forged=forged)
         try:
             made = provider.prove(
                 event=sending.event,
@@ -144,6 +149,9 @@ class Senders:
             )
         except ValueError as error:
             raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
+        if provider.waits:
+            change = self._keys.genuine.discard if forged else self._keys.genuine.add
+            change(made.body)
         return InboundRequest(
             method=provider.definition.methods[0],
             raw_path=endpoint.address_of(sending.event).encode("latin-1"),

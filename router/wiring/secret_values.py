@@ -135,11 +135,16 @@ def signing_key(
     Raises:
         UsageError: no key is to be had; the text says how to give one.
     """
+    names = ruleset.endpoints[endpoint].secrets
+    provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
+    if all(rule.scheme == "python" for rule in provider.definition.ways):
+        raise UsageError(
+            f"only the sender of '{endpoint}' can sign: {provider.definition.verify.function} "
+            "verifies. Rehearse its deliveries with `router test`"
+        )
     if key_file is not None:
         with os_errors_refused(f"cannot read {key_file}"):
             return key_file.read_bytes()
-    names = ruleset.endpoints[endpoint].secrets
-    provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
     public_key = False
     for name in names:
         try:

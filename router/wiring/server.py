@@ -48,7 +48,7 @@ from router.web.client_address import Peers
 from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
-from router.wiring.action_table import make_actions
+from router.wiring.action_table import make_actions, make_proofs
 from router.wiring.admin import MetricsPage, callers, other_nodes
 from router.wiring.listeners import (
     admin_address,
@@ -70,7 +70,7 @@ from router.wiring.management import (
     EndpointRanges,
     handshake_visits,
     published_keys,
-    token_questions,
+    questions,
 )
 from router.wiring.observers import (
     DispatchObserver,
@@ -134,6 +134,7 @@ class Server:
         self.ids = Ids(self.rng)
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
+        self.proofs = make_proofs(live, source.environ)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
         self.shared_feed: SharedFeed | None = None
         if store.shared:
@@ -272,7 +273,7 @@ class Server:
         self.published = EndpointRanges(
             live, facts=store, clock=clock, rng=rng, metrics=self.metrics, claimed=claimed
         )
-        asks = token_questions(live, clock)
+        asks = questions(live, clock, self.proofs.ask)
         self.keys = published_keys(live, store, clock, rng, claimed)
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
@@ -386,6 +387,7 @@ class Server:
         await self.clock_sync.close()
         for action in self.actions.values():
             await action.close()
+        await self.proofs.close()
         if self.others is not None:
             await self.others.close()
             await self.nodes.leave()

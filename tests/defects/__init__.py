@@ -6,8 +6,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
-`each_sender.py`, `missed.py` and
-`proved_elsewhere.py` list them.
+`each_sender.py`, `missed.py`, `proved_elsewhere.py` and `proving_functions.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -24,6 +23,7 @@ from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
+from tests.defects.proving_functions import PROVING_FUNCTIONS
 from tests.defects.published import PUBLISHED
 from tests.defects.reading_others import READING_OTHERS
 from tests.defects.rendering import RENDERING
@@ -62,4 +62,5 @@ ALL = (
     *PROVED_ELSEWHERE,
     *MISSED,
     *KNOWN_EVENTS,
+    *PROVING_FUNCTIONS,
 )

@@ -92,6 +92,7 @@ _KINDS = {
     "basic": "a user and password",
     "jwt": "a bearer token (JWT)",
     "introspection": "a bearer token that its issuer is asked about",
+    "python": "a function of the user's own",
     "none": "nothing",
 }
 

@@ -1,6 +1,7 @@
 """Trials of small rules files: what the parts of the router make of them together."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,6 +103,17 @@ providers:
 """
 )
 
+PROVED = (
+    PUBLISHING.replace(
+        '    verify: {jwks_url: "https://keys.example/jwks", audience: us}\n', "    secrets: ours\n"
+    ).replace("provider: jwt", "provider: mine")
+    + """
+  - {name: c, send: {endpoint: hook, event: x, tamper: body}, expect: {status: 401}}
+secrets: {ours: {env: OURS}}
+providers:
+  mine: {verify: {scheme: python, function: "crm:verify", header: X-Check}}
+"""
+)
 
 BOTH = """
 version: 1
@@ -121,9 +133,11 @@ tests:
 """
 
 
-@pytest.mark.parametrize("text", [PUBLISHING, ASKING, BOTH], ids=["published", "asked", "both"])
-def test_nothing_is_fetched_and_nobody_asked(text: str) -> None:
-    loaded = load(text, path="rules.yaml", env={})
+@pytest.mark.parametrize("text", [PUBLISHING, ASKING, PROVED, BOTH])
+def test_nothing_is_fetched_and_nobody_asked(tmp_path: Path, text: str) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "crm.py").write_text("def verify(body, headers, secrets): 1 / 0")
+    loaded = load(text, path=str(tmp_path / "rules.yaml"), env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
     runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(7).randbytes)
     assert {runner.run(trial).failures for trial in loaded.trials} == {()}
