@@ -30,6 +30,7 @@ class ExaminedRequest(msgspec.Struct, frozen=True):
     request: InboundRequest
     reason: str | None = None
     cut: bool = False
+    hint: str | None = None
 
 
 def has_cause(place: Options, endpoint: str | None, given: dict[str, Any]) -> bool:
@@ -47,6 +48,7 @@ def has_cause(place: Options, endpoint: str | None, given: dict[str, Any]) -> bo
     if place.as_json:
         at = examined.request.received_at or None
         answer = {"endpoint": examined.endpoint, "at": at, "reason": examined.reason}
+        answer |= {"hint": examined.hint} if examined.hint else {}
         print_json(dates(answer) | {"findings": findings})
     else:
         _print_findings(examined, findings)
@@ -91,8 +93,12 @@ def _from_server(
                 if endpoint in (None, one.get("endpoint")) and one.get("hint")
             )
             raise click.ClickException(str(error) + next(hints, "")) from None
+        said = (
+            one.get("hint") for one in client.refusals(500).refusals if one.get("kept") == found.id
+        )
+        hint = next(said, None)
     request = request_of(msgspec.to_builtins(found), Path("the server's answer"))
-    return ExaminedRequest(found.endpoint, request, found.reason, found.cut)
+    return ExaminedRequest(found.endpoint, request, found.reason, found.cut, hint)
 
 
 def _findings(
@@ -178,6 +184,9 @@ def _print_findings(examined: ExaminedRequest, findings: tuple[DiagnosisFinding,
     request = examined.request
     when = f" of {moment(request.received_at)}" if request.received_at else ""
     refused = f", refused as {examined.reason}" if examined.reason else ""
+    if examined.hint and any(finding.code == "hidden" for finding in findings):
+        # What was removed can tell no more than it did when it came.
+        refused += f": {visible(examined.hint)}"
     path = visible(request.raw_path.decode("latin-1"))
     size = f"{len(request.body)} bytes of body"
     click.echo(f"request{when} to endpoint {examined.endpoint} ({path}, {size}){refused}")

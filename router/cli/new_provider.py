@@ -85,9 +85,12 @@ def _note_known(request: InboundRequest, fit: FittingScheme | None, secret: byte
     told = msgspec.structs.replace(request, public_url=fit.public_url if fit else "")
     live = [LiveSecret("given", secret)] if secret else []
     proved = known_senders(told, live, known.values()) if live else []
-    for provider in proved:
+    seems = looks_like(request.headers, field_names(payload_of(request)))
+    # A secret that is shown proves the request to every sender that shows one in that place.
+    likely = [provider for provider in proved if f"`{provider.name}`" in seems] or proved
+    for provider in likely:
         note(f"this is {provider.label}: `provider: {names_of(provider)[0]}` knows it already")
-    if not proved and (seems := looks_like(request.headers, field_names(payload_of(request)))):
+    if not proved and seems:
         note(f"it looks like {seems}, which is built in")
 
 

@@ -17,6 +17,7 @@ from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.providers import hints
 from router.providers.definition import SIGNATURES, spelled
+from router.providers.evidence import Evidence
 from router.providers.handshakes import HandshakeAnswer
 from router.providers.headers import Ambiguous, wire
 from router.providers.odd_body import OddBodyError
@@ -194,7 +195,8 @@ def _by_address(
         told = probe.at(url)
         for secret, wrong in _secrets(case):
             if (read := told.fits(secret.value, request.body)) is not None:
-                says = {"url": url, "told": request.public_url or "none", "endpoint": case.endpoint}
+                ours = (Evidence({}, request).url or b"none").decode("latin-1")
+                says = {"url": url, "told": ours, "endpoint": case.endpoint}
                 return [finding("address_told", **says), *wrong, *_misread(read)]
     return []
 

@@ -44,7 +44,7 @@ def proposed(request: InboundRequest, fit: FittingScheme | None) -> Rule:
     headers = {} if batch else dict(request_headers(request))
     held = dict(scalars(payload, depth=_DEPTH))
     event = _source(headers, held, _EVENT_HEADERS, _EVENT_FIELDS)
-    number = (fit and fit.id) or _source(headers, held, _ID_HEADERS, _ID_FIELDS) or {"body": True}
+    number = (fit and fit.id) or _number(headers, held, event) or {"body": True}
     definition |= ({"event": event} if event else {}) | {"id": number}
     definition |= _kind(request, payload)
     if request.method != "POST":
@@ -73,6 +73,16 @@ def _event_of(payload: JSON) -> tuple[JSON, Rule]:
 
 def _is_batch(value: JSON) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _number(headers: dict[str, str], held: dict[str, str | int], event: Rule | None) -> Rule | None:
+    """What numbers the event: what stands beside its name rather than in what it is about."""
+    beside = str((event or {}).get("field", "")).rpartition(".")[0]
+    near = {path: value for path, value in held.items() if path.rpartition(".")[0] == beside}
+    outside = {path: value for path, value in held.items() if "." not in path}
+    return _source(headers, outside | near, _ID_HEADERS, _ID_FIELDS) or _source(
+        headers, held, _ID_HEADERS, _ID_FIELDS
+    )
 
 
 def _source(

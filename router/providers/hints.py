@@ -20,9 +20,12 @@ BODY_MAX = 64 * 1024
 SECRETS_MAX = 2
 
 
-def for_missing(found: Mapping[bytes, bytes], headers: Headers, what: str = "") -> str:
-    """No proof (`what`) came; `found` are the headers of this provider that did."""
-    if not found and (sender := looks_like(headers)):
+def for_missing(
+    found: Mapping[bytes, bytes], headers: Headers, what: str = "", own: Sequence[str] = ()
+) -> str:
+    """No proof (`what`) came; `found` are the headers of this provider (names: `own`) that did."""
+    sender = "" if found else looks_like(headers)
+    if sender and not any(f"`{name}`" in sender for name in own):
         return f"other provider's headers: they look like {sender}"
     if what:
         return what

@@ -19,6 +19,7 @@ class Scheme:
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         self.rule = rule
         self._status = definition.refuse_with
+        self._names = definition.names
         self._header = known.part(rule.place) or b""
         self._lead = rule.lead.encode("ascii")
 
@@ -28,7 +29,8 @@ class Scheme:
 
     def missing(self, found: Found, request: InboundRequest, what: str = "") -> Refused:
         """The refusal of a request without the proof (`what`) of this way."""
-        return self.refused("missing_signature", hints.for_missing(found, request.headers, what))
+        hint = hints.for_missing(found, request.headers, what, self._names)
+        return self.refused("missing_signature", hint)
 
 
 def spellings(definition: Definition) -> Spellings:

@@ -123,6 +123,22 @@ def test_a_refused_request_is_explained(rig: Rig, router: RouterProcess) -> None
     assert doctor(rig, "--refused", "ref_9")[0] == 1
 
 
+def test_of_a_password_that_was_removed_the_verdict_is_left(tmp_path: Path) -> None:
+    listen, admin = free_ports(2)
+    mail = "secrets:\n  mail: {env: MAIL_SECRET}\nendpoints:\n"
+    mail += "  mail: {id: mail-0123456789abcdef, provider: postmark, secrets: mail}\n"
+    mail += 'rules:\n  - {id: lost, from: mail, events: Bounce, actions: {log: "lost"}}\n'
+    server = "  refusals: {bodies: true}\n"
+    environ = {"MAIL_SECRET": "router:a password of some length"}
+    rig = Rig(tmp_path / "r", mail, environ, server=server, listen=listen, admin=admin)
+    with rig.router() as running:
+        url = f"{running.url}/wh_mail-0123456789abcdef"
+        assert httpx.post(url, content=b"{}", auth=("router", "another")).status_code == 401
+        reported = doctor(rig, "mail", "--refused", "last")[1]
+        assert [found["code"] for found in reported["findings"]] == ["hidden"]
+        assert reported["hint"] == "wrong user or password"
+
+
 def test_what_doctor_asks_is_no_refusal(rig: Rig, router: RouterProcess) -> None:
     """Neither of itself, nor of others who look, nor what `--refused last` means."""
     assert deliver(router.url, b"other").status_code == 401

@@ -44,6 +44,26 @@ def test_a_definition_that_fits(router: Router, captured: tuple[Path, Path]) -> 
     assert found.diagnostics == ()
 
 
+def test_of_those_that_show_a_password_the_one_that_it_looks_like_is_named(
+    router: Router, captured: tuple[Path, Path]
+) -> None:
+    file, secret = captured
+    provider = a_provider("postmark")
+    file.write_text(json.dumps(as_json(a_delivery(provider))))
+    secret.write_bytes(invented(provider).verify)
+    ran = router("new", "provider", "acme", "--from", file, "--secret-file", secret)
+    assert ran.err.count("knows it already") == 1
+    assert "`provider: postmark`" in ran.err
+
+
+def test_the_id_is_the_one_beside_the_event(router: Router, captured: tuple[Path, Path]) -> None:
+    """That of what the event is about stays the same from one event to the next."""
+    file, _ = captured
+    file.write_text(json.dumps(as_json(a_delivery(a_provider("trello"), "updateCard"))))
+    ran = router("new", "provider", "acme", "--from", file, "--json")
+    assert json.loads(ran.out)["definition"]["id"] == {"field": "action.id"}
+
+
 def test_the_wrong_secret_fits_nothing(router: Router, captured: tuple[Path, Path]) -> None:
     file, secret = captured
     secret.write_text("another-secret")

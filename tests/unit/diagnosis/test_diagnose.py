@@ -415,6 +415,8 @@ def test_the_sender_was_told_another_address(
     assert said.code == expected
     assert isinstance(refused, Refused)
     assert (f"set `public_url: {told}`" in said.fix) == (expected == "address_told")
+    whole = f"fits the address {told}, and not {PUBLIC_URL}/wh_x"
+    assert (whole in said.says) == (expected == "address_told" and not came)
     hint = f"fits {told} instead" if request.public_url else "set `public_url` of the endpoint"
     assert (hint in (refused.hint or "")) == (expected == "address_told")
 

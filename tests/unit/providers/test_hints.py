@@ -64,6 +64,14 @@ def test_another_providers_headers_are_recognised(sender: str, receiver: str) ->
     assert any(f"`{name}`" in said for name in (sender, *provider.aliases))
 
 
+@pytest.mark.parametrize("name", ["postmark", "alertmanager", "twilio"])
+def test_a_sender_is_no_other_provider_than_itself(name: str) -> None:
+    known_by = a_provider(name).definition.known_by
+    sent = [tuple(line.split(": ")) for line in known_by if line.startswith("user-agent: ")]
+    assert sent
+    assert "provider's headers" not in hint(a_request(sent), name)
+
+
 def test_the_sender_is_the_one_that_the_headers_fit_best() -> None:
     """Gitea sends names of GitHub's as well, for those who read only these."""
     sent = [("X-Gitea-Event", "push"), ("X-Gitea-Delivery", "1"), ("X-GitHub-Event", "push")]
