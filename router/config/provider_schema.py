@@ -178,6 +178,10 @@ class SourceEntry(Entry):
     body: Annotated[
         bool | None, doc("For an id: the event's name and bytes, where nothing is numbered.")
     ] = None
+    varies: Annotated[
+        list[SourceText] | None,
+        doc("For an id that is `body`: fields whose end a test delivery makes anew."),
+    ] = None
     all: Annotated[bool | None, doc("For an id: every field that is there is part of it.")] = None
     named: Annotated[
         Table[SourceText] | None, doc("What values are called; others stay as they are.")

@@ -31,9 +31,10 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     several of which the first that is there counts (`all`: all that are there, together). `key`:
     the first of these keys that the event has is itself the value. `event`: the event's own name.
     `body`, for an id: the sender numbers nothing and sends the same bytes again, so an event's name
-    and bytes say which one it is. `prefix` must begin the value and is taken off. `named` says what
-    values, also whole numbers, are called; others stay. `sample` is what a test delivery sends in
-    the header.
+    and bytes say which one it is; `varies` are fields whose end a test delivery makes anew for it,
+    of several the first that is there. `prefix` must begin the value and is taken off. `named` says
+    what values, also whole numbers, are called; others stay. `sample` is what a test delivery sends
+    in the header.
     """
 
     header: Names = ()
@@ -41,6 +42,7 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     key: Names = ()
     event: bool = False
     body: bool = False
+    varies: Names = ()
     all: bool = False
     prefix: str = ""
     named: dict[str, str] = {}

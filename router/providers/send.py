@@ -2,6 +2,7 @@
 The sender's side: real signatures and believable payloads for `router send`, tests and `--dev`.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -24,6 +25,9 @@ _CONTENT_TYPES = {
     "multipart": f"multipart/form-data; boundary={multipart_form.BOUNDARY}",
     "xml": "application/xml",
 }
+
+_END = re.compile(r"[^\W_]{1,12}(?=[\W_]*\Z)")
+"""The last letters and digits of a text."""
 
 _NOWHERE = "http://127.0.0.1"
 """What a sender was told who was told nothing: its signature fits no address."""
@@ -187,9 +191,16 @@ class Sender:
         return b"[" + lines + b"]\r\n"
 
     def numbered(self, payload: JSON, provider_id: str) -> JSON:
-        """The event with this id, where ids stand in events, of the type that was there."""
+        """
+        The event with this id, where ids stand in events, of the type that was there. Where bytes
+        alone tell events apart, one that differs from those with other ids.
+        """
         where = self.definition.id
-        if where is None or not where.paths or not isinstance(payload, dict):
+        if where is None or not isinstance(payload, dict):
+            return payload
+        if where.body:
+            return _varied(_fresh(payload), spelled(where.varies), provider_id)
+        if not where.paths:
             return payload
         payload = _fresh(payload)
         whole = next((path for path in where.paths if type(dug(payload, path)) is int), None)
@@ -205,6 +216,26 @@ class Sender:
 def _fresh(payload: JSON) -> JSON:
     """A copy that shares nothing, several times as fast as `copy.deepcopy`."""
     return decode_json(encode_json(payload))
+
+
+def _varied(payload: JSON, paths: Sequence[str], provider_id: str) -> JSON:
+    """With another end of the first of these that is there: another id, or a time nearby."""
+    digest = sha256(provider_id.encode("utf-8")).digest()
+    there = next((path for path in paths if type(dug(payload, path)) in (str, int)), None)
+    if there is None:
+        return payload
+    value = str(dug(payload, there))
+    kept = 4 if value.isdecimal() else 0
+    other = _END.sub(lambda found: _like(found[0], digest), value[kept:])
+    _put(payload, (there,), value[:kept] + other)
+    return payload
+
+
+def _like(text: str, digest: bytes) -> str:
+    """Another text of this length: digits for digits, else hex."""
+    if text.isdecimal():
+        return f"{int.from_bytes(digest[:6]):012}"[-len(text) :]
+    return digest.hex()[: len(text)]
 
 
 def _plain(kind: str, payload: JSON) -> bytes:

@@ -108,6 +108,11 @@ def _check_sources(d: Definition) -> Iterator[Fault]:
                 "`body` is for `id`: what tells events apart",
             ),
             (
+                bool(source.varies) and not source.body,
+                (*place, "varies"),
+                "`varies` goes with `body: true`: other ids are made anew as they are",
+            ),
+            (
                 source.all and (place != ("id",) or not source.paths),
                 place,
                 "`all` is for `id`, and for its fields",

@@ -135,6 +135,7 @@ def test_a_small_definition_is_enough() -> None:
         ({"event": {"field": ["a", "b"], "all": True}}, "`all` is for `id`"),
         ({"id": {"header": "X-Id", "all": True}}, "and for its fields"),
         ({"event": {"body": True}}, "`body` is for `id`"),
+        ({"id": {"header": "X-Id", "varies": "a"}}, "`varies` goes with `body: true`"),
         ({"id": {"body": True, "header": "X-Id"}}, "exactly one of header, field, key, event, bod"),
         ({"split": 0}, "1 to 1000"),
         ({"split": 1001}, "1 to 1000"),

@@ -1,6 +1,7 @@
 """The sender's side: every header, fresh samples, invented secrets."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -461,3 +462,28 @@ def test_invented_secrets_are_usable_and_unprintable(name: str) -> None:
     assert made == provider.invent_secret(fixed_bytes)
     assert made != provider.invent_secret(other_bytes)
     assert made.verify.decode() not in repr(made) + str(made)
+
+
+BY_BYTES = sorted({p.name for p in builtin().values() if p.definition.id and p.definition.id.body})
+
+
+@pytest.mark.parametrize("name", BY_BYTES)
+def test_events_known_by_their_bytes_differ_when_made_anew(name: str) -> None:
+    provider = builtin()[name]
+    for event in (n for group in provider.definition.events for n in group.names):
+        sample = provider.sample(event)
+        first, other, again = [provider.compose(sample, one) for one in ("a", "b", "a")]
+        assert first == again != other, event
+        assert len(first) == len(other)
+
+
+def test_what_varies_keeps_its_look() -> None:
+    mandrill, zoom = builtin()["mandrill"], builtin()["zoom"]
+    event = mandrill.numbered({"event": "blacklist", "ts": 1705314600}, "a")
+    assert isinstance(event, dict)
+    assert (type(event["ts"]), event["ts"] // 10**6) == (int, 1705)
+    assert mandrill.numbered({"event": "x"}, "a") == {"event": "x"}
+    spelt = zoom.numbered({"payload": {"triggerId": "v1abc@xmpp.zoom.us=="}}, "a")
+    assert isinstance(spelt, dict)
+    assert isinstance(spelt["payload"], dict)
+    assert re.fullmatch(r"v1abc@xmpp\.zoom\.[0-9a-f]{2}==", str(spelt["payload"]["triggerId"]))
