@@ -86,6 +86,7 @@ def _with_server(
         yield from _of_file(place, ruleset, endpoint, running=server.status is not None)
         yield from reached[endpoint.name]
         yield from online.of_ranges(server, endpoint, ranges_at(ruleset, endpoint))
+        yield from online.of_keys(server, ruleset.providers[endpoint.provider])
         if unread is None:
             yield from online.of_subscriptions(ruleset, endpoint, facts)
             yield from online.of_deliveries(history, endpoint, SystemClock().now())

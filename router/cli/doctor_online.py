@@ -17,11 +17,13 @@ from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
 from router.diagnosis.probe import Probe
 from router.model.delivery import DeliverySummary, as_request
+from router.model.fetched import Fetched
 from router.model.patterns import wants_event
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.subscription import Subscription, subscriptions
 from router.operator.answers import ServerState, Unasked
 from router.provider_calls import reachability
+from router.providers.allowed_hosts import is_allowed
 from router.providers.provider import Provider
 from router.refusals import KEPT_MAX
 from router.rules.ruleset import Ruleset
@@ -296,11 +298,39 @@ def of_ranges(server: ServerStatus, endpoint: Endpoint, base: str | None) -> Ite
     if at is None:
         yield problem(
             "ranges",
-            f"the address ranges of {base} are not known yet: every delivery gets 503",
-            "the router's log says why they cannot be fetched",
+            f"the address ranges of {base} are not known yet: every delivery gets 503"
+            + _why(server.status.fetched.get(base or "")),
+            "have this machine reach that address; it is asked again by itself",
         )
     else:
         yield ok("ranges", f"as {base} published them, fetched {moment(at)}")
+
+
+def of_keys(server: ServerStatus, provider: Provider) -> Iterator[Check]:
+    """How do the fetches of what proves the sender's deliveries go?"""
+    fetched = {} if server.status is None else server.status.fetched
+    for address, found in fetched.items():
+        chosen = found.kind == "certificate" and is_allowed(address, provider.certificate_hosts)
+        if chosen or address in provider.publishes or address in provider.claims:
+            yield _of_key(address, found)
+
+
+def _of_key(address: str, found: Fetched) -> Check:
+    what = f"the {found.kind} at {address}"
+    if found.failure is not None:
+        still = f"; it is in force as fetched {moment(found.at)}" if found.at else ""
+        if found.kind == "token issuer":
+            still = ""
+        fix = "have this machine reach that address and get what it should; it is asked again"
+        return problem("keys", f"{what} cannot be had{_why(found)}{still}", fix)
+    if found.at is None:
+        fix = "it is being fetched; until then every delivery gets 503"
+        return problem("keys", f"{what} is not known yet", fix)
+    return ok("keys", f"{what} answered {moment(found.at)}")
+
+
+def _why(found: Fetched | None) -> str:
+    return "" if found is None or found.failure is None else f": {found.failure}"
 
 
 # -- refusals -------------------------------------------------------------------------------------
@@ -347,6 +377,9 @@ _PLAIN = {
     "too_large": "the body is larger than this sender's may be: `router providers` says how large",
     "unsupported_encoding": "a proxy on the way compresses bodies: let it pass them unchanged",
     "address_not_allowed": "compare `allow_from` with the addresses that the sender uses",
-    "ranges_unknown": "the router's log says why the sender's ranges cannot be fetched",
+    "ranges_unknown": "`ranges` above says why the sender's ranges cannot be fetched",
+    "unknown_key": "`keys` above says what could not be fetched, and why; the sender tries again",
+    "not_answered": "`keys` above says why the token's issuer gave no answer",
+    "proof_busy": "the token's issuer answers too slowly for so many; the sender tries again",
 }
 """Refusals whose reason is the cause, and which are never kept whole."""

@@ -17,6 +17,7 @@ from router.diagnosis.causes import DiagnosisFinding
 from router.diagnosis.diagnose import DiagnosisInput, OtherEndpoint, diagnose
 from router.errors import NotFound, SecretMissing, UsageError
 from router.model.delivery import InboundRequest, LiveSecret
+from router.model.fetched import Fetched
 from router.model.settings import Endpoint
 from router.rules.ruleset import Ruleset
 from router.wiring.dev import DevFile
@@ -110,7 +111,18 @@ def _findings(
     if examined.cut:
         return (_CUT,)
     request = msgspec.structs.replace(examined.request, public_url=endpoint.public_url)
-    return diagnose(request, _case(request, place, ruleset, endpoint, given))
+    case = _case(request, place, ruleset, endpoint, given)
+    fetched = _fetched(place, ruleset) if case.provider.proved_elsewhere else {}
+    return diagnose(request, msgspec.structs.replace(case, reason=examined.reason, fetched=fetched))
+
+
+def _fetched(place: Options, ruleset: Ruleset) -> Mapping[str, Fetched]:
+    """How the running server's fetches go; nothing if none answers."""
+    try:
+        with AdminClient.of(place, ruleset) as client:
+            return client.status().fetched
+    except click.ClickException:
+        return {}
 
 
 _CUT = DiagnosisFinding(

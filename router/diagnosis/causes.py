@@ -207,6 +207,44 @@ CAUSES = {
         f"something decoded it in the wrong encoding, which cannot be undone: {_RAW}",
         sure=False,
     ),
+    "key_failed": CauseText(
+        "unknown_key",
+        "the {what} at {address} could not be fetched: {why}",
+        "see that this machine reaches that address by https and gets a {what} from it; it is "
+        "fetched again by itself, and the sender tries again",
+    ),
+    "key_later": CauseText(
+        "unknown_key",
+        "the router fetched the {what} at {address}, but when this came it lacked the key",
+        "a key that is missed is fetched again within a minute, and the sender tries again; if "
+        "this goes on, the sender signs with a key that it does not publish there",
+        sure=False,
+    ),
+    "key_not_here": CauseText(
+        "unknown_key",
+        "the {what} at {address} is not at hand here",
+        "have the running router judge it: have it sent again; `router doctor` says beside it "
+        "whether it knows that {what}",
+        sure=False,
+    ),
+    "issuer_failed": CauseText(
+        "not_answered",
+        "{address} gave no answer about a token: {why}",
+        "see that this machine reaches that address within a second, and that `client_id` and "
+        "`client_secret` are those that the issuer knows; the sender tries again",
+    ),
+    "issuer_later": CauseText(
+        "not_answered",
+        "{address} gave no answer about this token, and has answered since",
+        "have it sent again; if this goes on, the issuer takes longer than a second",
+        sure=False,
+    ),
+    "issuer_not_here": CauseText(
+        "not_answered",
+        "what {address} says of the token is not asked from here",
+        "have it sent again: the running router asks; `router doctor` says beside it how that went",
+        sure=False,
+    ),
     "keys_sorted": CauseText(
         "body_parsed",
         "all keys of the body are in alphabetical order, as senders hardly ever write: it was "

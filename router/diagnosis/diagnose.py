@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
+from router.diagnosis.elsewhere import not_had
 from router.diagnosis.originals import originals
 from router.diagnosis.probe import Probe, SignatureReading, known_senders, verifies
 from router.diagnosis.rewriting import is_sorted
 from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
+from router.model.fetched import Fetched
 from router.providers import hints
 from router.providers.definition import SIGNATURES, spelled
 from router.providers.evidence import Evidence
@@ -24,6 +26,7 @@ from router.providers.odd_body import OddBodyError
 from router.providers.provider import Provider
 from router.providers.read import decoded
 from router.providers.scheme import spellings
+from router.providers.waiting import without_asking
 
 HEADERS_MAX = 40
 
@@ -40,7 +43,8 @@ class DiagnosisInput(msgspec.Struct, frozen=True):
     """
     What is known beside the request. `live` verify now, `ended` did so until their day; `known`
     are all senders. `came_ms` is when the request came, None if nobody knows; `tolerance_s` is
-    the endpoint's own; `given` are secrets to try beside those of the file. Times in Unix
+    the endpoint's own; `given` are secrets to try beside those of the file. `reason` is what the
+    router refused it for, None if nobody says; `fetched` how its fetches go. Times in Unix
     milliseconds.
     """
 
@@ -55,6 +59,8 @@ class DiagnosisInput(msgspec.Struct, frozen=True):
     tolerance_s: int | None = None
     unsigned: bool = False
     given: tuple[LiveSecret, ...] = ()
+    reason: str | None = None
+    fetched: Mapping[str, Fetched] = {}
 
     @property
     def at_ms(self) -> int:
@@ -70,15 +76,16 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
     """
     if asked := _asked(request, case):
         return (asked,)
-    verdict = case.provider.verify(
+    waiting = case.provider.judge(
         request, case.live, now_ms=case.at_ms, tolerance_s=case.tolerance_s
     )
+    verdict = without_asking(waiting)
     if case.unsigned or isinstance(verdict, Verified):
         return (finding("unsigned" if case.unsigned else "genuine", endpoint=case.endpoint),)
     checked = [(s.name, case.provider.check_secret(s.value)) for s in case.live]
     whys = {name: found.error or "unusable" for name, found in checked if not found.ok}
     broken = [finding("key_unusable", name=n, why=w, fix=key_fix(w)) for n, w in whys.items()]
-    if not case.live:
+    if not case.live and not case.provider.keyless:
         names = ", ".join(secret.name for secret in case.ended)
         broken.append(finding("secrets_ended" if names else "no_secret", names=names))
     if verdict.reason == "ambiguous_header":
@@ -87,8 +94,11 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
             *broken,
             finding("header_twice", header=twice.header if isinstance(twice, Ambiguous) else ""),
         )
-    if _is_hidden(request, case.provider):
-        return (*broken, finding("hidden"))
+    lacking = not_had(case.provider, waiting, case.reason, case.fetched)
+    if lacking and case.reason is None:
+        lacking = list(_odd_body(request)) or lacking
+    if lacking or _is_hidden(request, case.provider):
+        return (*broken, *(lacking or [finding("hidden")]))
     if proved := _proved(request, case, verdict):
         return tuple(proved)
     return (*broken, *_suspected(request, case, verdict))

@@ -77,11 +77,6 @@ class Metrics:
         self._silent = made.gauge(
             "router_endpoint_silent", "1: nothing came for longer than expect_every", "endpoint"
         )
-        self._ranges = made.gauge(
-            "router_published_ranges_timestamp_seconds",
-            "When a sender's address ranges were last fetched",
-            "base",
-        )
         self.recovered = made.counter(
             "router_recovered", "Deliveries that the sender had missed", "endpoint", "result"
         ).grow
@@ -177,10 +172,6 @@ class Metrics:
     def silent(self, endpoint: str, is_silent: bool) -> None:
         """Whether an endpoint has received nothing for too long."""
         self._silent.labels(endpoint).set(int(is_silent))
-
-    def ranges_fetched(self, base: str, at: int) -> None:
-        """Address ranges were fetched from an API, at that Unix millisecond."""
-        self._ranges.labels(base).set(at / 1000)
 
     def recovery_done(self, endpoint: str, at: int) -> None:
         """All that a sender could not deliver was asked for, at that Unix millisecond."""

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from router.model.delivery import DeliveryState, DeliverySummary
+from router.model.fetched import Fetched
 from router.model.job import Attempt, Job
 from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayState
 from router.model.recovery import Recovery
@@ -383,8 +384,9 @@ class StoreFile(msgspec.Struct, frozen=True):
 class ServerState(msgspec.Struct, frozen=True):
     """
     What runs here. `jobs` are counted by state, `silent` has endpoints that nothing comes to any
-    more, `ranges` when each sender's published addresses were last read, `recoveries` the last
-    time that each sender was asked for what it could not deliver.
+    more, `ranges` when each sender's published addresses were last read, `fetched` how it goes with
+    all that proves deliveries and is fetched, by address, `recoveries` the last time that each
+    sender was asked for what it could not deliver.
     """
 
     version: str
@@ -396,6 +398,7 @@ class ServerState(msgspec.Struct, frozen=True):
     reload: ReloadState
     silent: dict[str, dict[str, Any]] = {}
     ranges: dict[str, int | None] = {}
+    fetched: dict[str, Fetched] = {}
     recoveries: dict[str, Recovery] = {}
 
 

@@ -13,7 +13,8 @@ from urllib.parse import quote_plus, urlencode
 
 from router.clock import Clock
 from router.log import Log
-from router.provider_calls.answers import CallFailedError, Sends
+from router.provider_calls.answers import ApiAnswer, CallFailedError, Sends
+from router.provider_calls.fetches import Fetches
 from router.providers.introspected import told_by
 from router.providers.management import ApiRequest, Promise
 from router.providers.waiting import Introspection
@@ -36,7 +37,9 @@ class Introspector:
         open_client: Callable[[str], AbstractAsyncContextManager[Sends]],
         clock: Clock,
         log: Log,
+        fetches: Fetches | None = None,
     ) -> None:
+        self._fetches = fetches or Fetches()
         self._open, self._clock, self._log = open_client, clock, log
         self._good: OrderedDict[_Key, tuple[float, bytes]] = OrderedDict()
 
@@ -51,14 +54,18 @@ class Introspector:
             async with self._open(wanted.url) as client:
                 came = await client.send(request(wanted, secret))
         except CallFailedError as error:
-            self._log.warning("a token's issuer did not answer", url=wanted.url, reason=str(error))
+            self._failed(wanted.url, str(error))
             return None
         if not came.ok or len(came.body) > ANSWER_BYTES_MAX or told_by(came.body) is None:
-            reason = came.unlike or f"HTTP {came.status}"
-            self._log.warning("a token's issuer did not answer", url=wanted.url, reason=reason)
+            self._failed(wanted.url, _unlike(came))
             return None
+        self._fetches.good(wanted.url, "token issuer", self._clock.now())
         self._remember(key, came.body)
         return came.body
+
+    def _failed(self, url: str, words: str) -> None:
+        self._fetches.failed(url, "token issuer", self._clock.now(), words)
+        self._log.warning("a token's issuer did not answer", url=url, reason=words)
 
     def _remember(self, key: _Key, answer: bytes) -> None:
         told = told_by(answer)
@@ -70,6 +77,13 @@ class Introspector:
             self._good[key] = (until, answer)
         if len(self._good) > REMEMBERED_MAX:
             self._good.popitem(last=False)
+
+
+def _unlike(answer: ApiAnswer) -> str:
+    """What it is in place of an answer about a token, which it is not to be quoted in."""
+    if answer.ok:
+        return "the answer says nothing of a token"
+    return answer.unlike or f"HTTP {answer.status}"
 
 
 def request(wanted: Introspection, secret: bytes) -> ApiRequest:

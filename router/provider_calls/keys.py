@@ -8,6 +8,7 @@ one a second, so that a stranger's made-up keys cost us and the sender next to n
 
 from typing import Any, ClassVar
 
+from router.model.fetched import FetchedKind
 from router.provider_calls.answers import ApiAnswer
 from router.provider_calls.published import Publications, Stored, Turn
 from router.providers.bearer import load_keys
@@ -47,6 +48,7 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
 
     FACTS: ClassVar[str] = "keys/"
     WORDS: ClassVar[str] = "published keys"
+    AHEAD: ClassVar[FetchedKind] = "key set"
     REFRESH_S: ClassVar[float] = 3600.0
     FLOOR_S: ClassVar[float] = FLOOR_S
     kind = StoredKey
@@ -55,6 +57,11 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
         super().__init__(**given)
         self._roots = roots
         self._wanted: dict[str, KeySource] = {}
+
+    def kind_of(self, one: KeySource | StoredKey) -> FetchedKind:
+        """Certificates are at addresses that requests chose."""
+        chosen = one.chosen if isinstance(one, StoredKey) else bool(one.hosts)
+        return "certificate" if chosen else self.AHEAD
 
     def known(self, key: PublishedKey) -> bytes | None:
         """What stands at its address; None: not known yet."""

@@ -16,7 +16,9 @@ import msgspec
 from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.log import Log
+from router.model.fetched import FetchedKind
 from router.provider_calls.answers import ApiAnswer, CallFailedError, Sends, refused
+from router.provider_calls.fetches import Fetches
 from router.providers.management import ApiRequest, BadAnswerError
 from router.store.protocol import FactStore
 from router.store.values import Claimed, alone
@@ -66,12 +68,14 @@ class Publications(ABC, Generic[S, K]):
     One kind of what senders publish, by address.
 
     `sources` gives what is needed now (it changes with a reload), `open_client` a client for one
-    address. `on_refresh` gets what is believed: the address, and it. What is `claimed` here no
-    other node asks for. Subclasses say what is asked, and what an answer must be.
+    address. What is `claimed` here no other node asks for. In `fetches` it says how they go.
+    Subclasses say what is asked, and what an answer must be.
     """
 
     FACTS: ClassVar[str]
     WORDS: ClassVar[str]
+    AHEAD: ClassVar[FetchedKind]
+    """What `sources` are."""
     REFRESH_S: ClassVar[float]
     FLOOR_S: ClassVar[float] = 0.0
     """For so long after it was asked nothing makes a source be asked again."""
@@ -86,17 +90,17 @@ class Publications(ABC, Generic[S, K]):
         clock: Clock,
         rng: random.Random,
         log: Log,
-        on_refresh: Callable[[str, K], None] = lambda _base, _kept: None,
         claimed: Claimed = alone,
+        fetches: Fetches | None = None,
     ) -> None:
         self._claimed = claimed
+        self._fetches = fetches or Fetches()
         self._sources = sources
         self._open = open_client
         self._facts = facts
         self._clock = clock
         self._rng = rng
         self._log = log
-        self._on_refresh = on_refresh
         self._known: dict[str, K] = {}
         self._turns: dict[str, Turn] = {}
 
@@ -107,6 +111,10 @@ class Publications(ABC, Generic[S, K]):
     @abstractmethod
     def read(self, source: S, answer: ApiAnswer) -> K:
         """What it has answered. Raises BadAnswerError: it is not to be believed."""
+
+    def kind_of(self, _one: S | K) -> FetchedKind:
+        """What it is, for those who ask how its fetches go."""
+        return self.AHEAD
 
     def known_at(self) -> dict[str, int | None]:
         """Since when what is in use is what it is, None where it is not known."""
@@ -133,7 +141,9 @@ class Publications(ABC, Generic[S, K]):
 
     async def step(self) -> None:
         """Ask the sources that are due now, or take over what another node was answered."""
-        for source in {source.base: source for source in self._sources()}.values():
+        sources = {source.base: source for source in self._sources()}
+        self._fetches.needed(self.AHEAD, sources)
+        for source in sources.values():
             turn = self._turns.setdefault(source.base, self._first_turn(source.base))
             if turn.due <= self._clock.monotonic():
                 await self._turn(source, turn)
@@ -164,12 +174,13 @@ class Publications(ABC, Generic[S, K]):
                 raise BadAnswerError(refused(answer, source.token))
             found = self.read(source, answer)
         except (CallFailedError, BadAnswerError) as error:
-            self._failed(source.base, turn, str(error), wait)
+            self._failed(source, turn, str(error), wait)
             return
         turn.failures, turn.due = 0, self._clock.monotonic() + self._spread(self.REFRESH_S)
         await self._take(source.base, found)
 
-    def _failed(self, base: str, turn: Turn, words: str, wait: float | None) -> None:
+    def _failed(self, source: S, turn: Turn, words: str, wait: float | None) -> None:
+        base = source.base
         pause = self._spread(RETRIES_S[min(turn.failures, len(RETRIES_S) - 1)])
         asked_for = min(wait or 0.0, self.REFRESH_S)
         turn.failures += 1
@@ -177,6 +188,7 @@ class Publications(ABC, Generic[S, K]):
         turn.not_before = max(turn.not_before, self._clock.monotonic() + asked_for)
         kept = self._known.get(base)
         state = "the last known ones stay in force" if kept else "none are known: 503 until then"
+        self._fetches.failed(base, self.kind_of(source), self._clock.now(), words)
         self._log.warning(f"{self.WORDS} not refreshed", base=base, reason=words, now=state)
 
     async def _take(self, base: str, kept: K) -> None:
@@ -191,7 +203,7 @@ class Publications(ABC, Generic[S, K]):
 
     def _believe(self, base: str, kept: K) -> None:
         self._known[base] = kept
-        self._on_refresh(base, kept)
+        self._fetches.good(base, self.kind_of(kept), kept.at)
 
     def _spread(self, seconds: float) -> float:
         return seconds * (1 + self._rng.uniform(-JITTER, JITTER))

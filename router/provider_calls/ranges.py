@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from router.model.fetched import FetchedKind
 from router.provider_calls.answers import ApiAnswer
 from router.provider_calls.published import Publications, Stored
 from router.providers.management import ApiRequest
@@ -23,6 +24,7 @@ class PublishedRanges(Publications[RangesSource, StoredRanges]):
 
     FACTS: ClassVar[str] = "ranges/"
     WORDS: ClassVar[str] = "address ranges"
+    AHEAD: ClassVar[FetchedKind] = "address ranges"
     REFRESH_S: ClassVar[float] = REFRESH_S
     kind = StoredRanges
 

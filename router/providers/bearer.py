@@ -257,9 +257,12 @@ def load_keys(text: bytes) -> tuple[Key, ...]:
 def _from_json(entry: Any) -> Key | None:
     import jwt  # noqa: PLC0415
 
-    if not isinstance(entry, dict) or entry.get("kty") not in _KINDS or "d" in entry:
+    if not isinstance(entry, dict) or "d" in entry:
         return None
-    algorithm = _KINDS[entry["kty"]]
+    kind = entry.get("kty")
+    algorithm = _KINDS.get(kind) if isinstance(kind, str) else None
+    if algorithm is None:
+        return None
     try:
         value = jwt.PyJWK(entry, algorithm).key
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):

@@ -65,7 +65,8 @@ class Provider(Sender):
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
     `waits`: others are asked about each request; `claims` are what they must say, by address.
-    `publishes` are the addresses of its keys; `keyless`: an endpoint needs no secret beside them.
+    `publishes` are the addresses of its keys, `certificate_hosts` where its certificates may be:
+    `proved_elsewhere`, by any of these. `keyless`: an endpoint needs no secret beside them.
     `missing` is the first key of `verify` that an endpoint has yet to say, "" for none.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
     `samples` gives those that are not in the definition, `published` shapes that are not.
@@ -99,10 +100,14 @@ class Provider(Sender):
         self.particular = bool(hides or definition.respond)
         self.splits = definition.split is not None
         self.publishes = tuple(r.jwks_url for r in definition.ways if r.jwks_url is not None)
+        self.certificate_hosts = tuple(
+            host for r in definition.ways if r.certificate for host in r.certificate.hosts
+        )
         self.waits = any(rule.waits for rule in definition.ways)
         self.keyless = all(rule.keyless for rule in definition.ways)
         self.missing = next(iter(definition.verify.ask), "")
         self.claims = {r.introspect.url: named_claims(r) for r in definition.ways if r.introspect}
+        self.proved_elsewhere = bool(self.publishes or self.certificate_hosts or self.claims)
         self.has_ids = definition.id is not None
         self.sends_ids = definition.id is not None and not definition.id.body
         self.body_max = body_bytes(definition.body_max)

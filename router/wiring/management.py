@@ -4,6 +4,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from typing import NamedTuple
 
 from router import log as logs
 from router.clock import Clock
@@ -12,6 +13,7 @@ from router.intake.awaiting import Asks
 from router.metrics import Metrics
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls.answers import Sends
+from router.provider_calls.fetches import Fetches
 from router.provider_calls.introspection import TIMEOUT_S as ASKED_WITHIN_S
 from router.provider_calls.introspection import Introspector
 from router.provider_calls.keys import KeySource, PublishedKeys
@@ -65,6 +67,28 @@ def token_of(ruleset: Ruleset, secret: str, environ: Mapping[str, str]) -> str:
         raise SecretMissing("a token has ASCII characters only") from None
 
 
+def fetches_of(metrics: Metrics) -> Fetches:
+    """What all who fetch write in, and metrics are read from."""
+    made = Fetches()
+    metrics.watch_each(
+        "published_keys", "Key sets and certificates that are known", "kind", made.known
+    )
+    for name, kind in (("ranges", "address ranges"), ("keys", "key set")):
+        metrics.watch_each(
+            f"published_{name}_timestamp_seconds",
+            f"When a sender's {kind} was last fetched",
+            "base",
+            partial(made.good_at, kind),
+        )
+    metrics.watch_each(
+        "fetch_failures_total",
+        "Fetches that failed of what proves deliveries",
+        "kind",
+        lambda: dict(made.failures),
+    )
+    return made
+
+
 def handshake_visits(live: LiveRef, *, clock: Clock, metrics: Metrics) -> Visits:
     """What fetches the addresses that proved handshakes name."""
 
@@ -89,29 +113,26 @@ def api_client(
     return ProviderClient(hosts_of(base), egress=egress, timeout_s=timeout_s)
 
 
+class Fetching(NamedTuple):
+    """What everything that senders publish is fetched and kept with."""
+
+    facts: FactStore
+    clock: Clock
+    rng: random.Random
+    claimed: Claimed
+    fetches: Fetches
+
+
 class EndpointRanges:
     """The address ranges that the endpoints in force need, for intake and for status pages."""
 
-    def __init__(
-        self,
-        live: LiveRef,
-        *,
-        facts: FactStore,
-        clock: Clock,
-        rng: random.Random,
-        metrics: Metrics,
-        claimed: Claimed,
-    ) -> None:
+    def __init__(self, live: LiveRef, given: Fetching) -> None:
         self._live = live
         self.ranges = PublishedRanges(
             sources=self._needed,
             open_client=partial(_client, live),
-            facts=facts,
-            clock=clock,
-            rng=rng,
             log=logs.get("ranges"),
-            on_refresh=lambda base, kept: metrics.ranges_fetched(base, kept.at),
-            claimed=claimed,
+            **given._asdict(),
         )
 
     def of(self, endpoint: Endpoint) -> Ranges | None:
@@ -134,9 +155,7 @@ def _ranges_source(live: LiveRuleset, endpoint: Endpoint) -> RangesSource | None
     return None if access is None else RangesSource.of_api(access)
 
 
-def published_keys(
-    live: LiveRef, facts: FactStore, clock: Clock, rng: random.Random, claimed: Claimed
-) -> PublishedKeys:
+def published_keys(live: LiveRef, given: Fetching) -> PublishedKeys:
     """The keys that the senders of the endpoints in force publish."""
 
     def needed() -> list[KeySource]:
@@ -148,11 +167,8 @@ def published_keys(
     return PublishedKeys(
         sources=needed,
         open_client=partial(_client, live),
-        facts=facts,
-        clock=clock,
-        rng=rng,
         log=logs.get("keys"),
-        claimed=claimed,
+        **given._asdict(),
     )
 
 
@@ -166,13 +182,14 @@ AskedFunction = Callable[[FunctionProof, str], Awaitable[bool | str]]
 """What a function says of a request; the text: the folder of its plugins."""
 
 
-def questions(live: LiveRef, clock: Clock, proofs: AskedFunction) -> Asks:
+def questions(live: LiveRef, clock: Clock, proofs: AskedFunction, fetches: Fetches) -> Asks:
     """Who issued a token is asked about it; a function, about a request."""
 
     def client(base: str) -> AbstractAsyncContextManager[Sends]:
         return api_client(live.current.ruleset, base, ASKED_WITHIN_S)
 
-    introspector = Introspector(open_client=client, clock=clock, log=logs.get("tokens"))
+    log = logs.get("tokens")
+    introspector = Introspector(open_client=client, clock=clock, log=log, fetches=fetches)
 
     async def ask(rules: LiveRuleset, wanted: Question) -> bytes | bool | str | None:
         if isinstance(wanted, FunctionProof):

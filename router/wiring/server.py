@@ -68,6 +68,8 @@ from router.wiring.live import (
 )
 from router.wiring.management import (
     EndpointRanges,
+    Fetching,
+    fetches_of,
     handshake_visits,
     published_keys,
     questions,
@@ -269,12 +271,11 @@ class Server:
     def _in(self) -> None:
         """Intake, and what operators call beside their verbs."""
         live, store, clock = self.live, self.store, self.clock
-        claimed, rng = self._claimed, self.rng
-        self.published = EndpointRanges(
-            live, facts=store, clock=clock, rng=rng, metrics=self.metrics, claimed=claimed
-        )
-        asks = questions(live, clock, self.proofs.ask)
-        self.keys = published_keys(live, store, clock, rng, claimed)
+        self.fetches = fetches_of(self.metrics)
+        given = Fetching(store, clock, self.rng, self._claimed, self.fetches)
+        self.published = EndpointRanges(live, given)
+        self.keys = published_keys(live, given)
+        asks = questions(live, clock, self.proofs.ask, self.fetches)
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
             (lambda: self.nodes.node) if store.shared else None,
@@ -294,9 +295,8 @@ class Server:
         self.recoveries = recoveries_of(
             senders, store, audit=self.verbs.audit, clock=clock, claimed=self._claimed
         )
-        self.others = None
-        if store.shared:
-            self.others = other_nodes(live, store.reads, node=lambda: self.nodes.node, clock=clock)
+        asked = partial(other_nodes, live, store.reads, node=lambda: self.nodes.node, clock=clock)
+        self.others = asked() if store.shared else None
         self.running = RunningServer(
             store=store,
             live=live,
@@ -310,6 +310,7 @@ class Server:
                 lambda: {
                     "silent": self.quiet.silent(),
                     "ranges": self.published.ranges.known_at(),
+                    "fetched": self.fetches.states(),
                     "recoveries": self.recoveries.known(),
                 },
                 self._unready if store.shared else lambda: None,

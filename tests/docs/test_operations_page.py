@@ -9,6 +9,7 @@ from router.cli.main import cli
 from router.config import load, render_text
 from router.metrics import Metrics
 from router.model.retry import BUILT_IN
+from router.wiring.management import fetches_of
 from tests.acceptance.process import ROOT
 
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
@@ -17,7 +18,9 @@ _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
 def test_every_metric_is_in_the_table_and_no_other() -> None:
-    families = re.findall(r"^# HELP (\w+) ", Metrics().render().decode(), re.MULTILINE)
+    metrics = Metrics()
+    fetches_of(metrics)
+    families = re.findall(r"^# HELP (\w+) ", metrics.render().decode(), re.MULTILINE)
     table = OPERATIONS.partition("## Metrics")[2].partition("\n## ")[0]
     documented = {
         n

@@ -1,12 +1,16 @@
-"""What `router doctor` says of refusals where several routers share a database."""
+"""What `router doctor` says by what running routers tell: of refusals, of fetches."""
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from router.cli import doctor_online as online
+from router.model.fetched import Fetched
 from router.model.settings import Endpoint
 from router.operator.answers import ReloadState, ServerState, StoreFile, Unasked
+from router.providers import Provider, builtin
+from tests.unit.providers.makers import a_definition
 
 STATE = ServerState("1", "g", 1, ["shop"], StoreFile("/x", 1), {}, ReloadState())
 SHOP = Endpoint("shop", "commerce", ("/wh_x",), ("shop",))
@@ -28,3 +32,37 @@ def test_none_is_said_only_if_all_were_asked(
     (check,) = online.of_refusals(server, SHOP, online.EndpointHistory(), keeping=True)
     assert check.verdict == verdict
     assert words in check.says
+
+
+KEYS, ISSUER = "https://id.example/keys", "https://id.example/introspect"
+ASKED = {"url": ISSUER, "client_id": "router", "client_secret": "ours"}
+TOKENS = {"scheme": "jwt", "audience": "us", "jwks_url": KEYS}
+BY_KEYS = Provider(a_definition(verify=TOKENS))
+BY_ISSUER = Provider(a_definition(verify={"scheme": "introspection", "introspect": ASKED}))
+
+
+@pytest.mark.parametrize(
+    ("provider", "address", "found", "verdict", "words"),
+    [
+        (BY_KEYS, KEYS, Fetched("key set", 5), "ok", "answered"),
+        (BY_KEYS, KEYS, Fetched("key set"), "problem", "not known yet"),
+        (BY_KEYS, KEYS, Fetched("key set", None, 5, "HTTP 500"), "problem", "had: HTTP 500"),
+        (BY_KEYS, KEYS, Fetched("key set", 5, 6, "HTTP 500"), "problem", "it is in force as"),
+        (BY_ISSUER, ISSUER, Fetched("token issuer", 5, 6, "no answer"), "problem", "no answer"),
+        (
+            builtin()["aws-sns"],
+            "https://sns.eu-west-1.amazonaws.com/a.pem",
+            Fetched("certificate", None, 5, "HTTP 404"),
+            "problem",
+            "HTTP 404",
+        ),
+    ],
+)
+def test_what_proves_its_deliveries_and_is_fetched(
+    provider: Provider, address: str, found: Fetched, verdict: str, words: str
+) -> None:
+    fetched = {address: found, "https://another.example/keys": Fetched("key set", None, 5, "x")}
+    server = online.ServerStatus(msgspec.structs.replace(STATE, fetched=fetched))
+    (check,) = online.of_keys(server, provider)
+    assert (check.verdict, words in check.says, address in check.says) == (verdict, True, True)
+    assert (check.fix is None) == (verdict == "ok")

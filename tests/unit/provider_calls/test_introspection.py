@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from router import log
+from router.model.fetched import Fetched
 from router.provider_calls.client import ProviderClient, hosts_of
+from router.provider_calls.fetches import Fetches
 from router.provider_calls.introspection import REMEMBERED_MAX, REMEMBERED_S, Introspector
 from router.providers.waiting import Introspection
 from tests.api_server import Answer, ApiServer
@@ -21,7 +23,9 @@ class World:
 
     def __init__(self, api: ApiServer) -> None:
         self.api, self.clock = api, JumpingClock()
+        self.fetches = Fetches()
         self.introspector = Introspector(
+            fetches=self.fetches,
             open_client=lambda base: ProviderClient(hosts_of(base), timeout_s=0.3),
             clock=self.clock,
             log=log.get("test"),
@@ -93,8 +97,11 @@ async def test_no_usable_answer_is_none(api: ApiServer, world: World, answer: An
     api.script.append(answer)
     began = time.monotonic()
     assert await world.ask() is None
+    assert world.fetches.states()[api.url + PATH].failure is not None
     assert time.monotonic() - began < 5
     assert await world.ask() is not None
+    told = Fetched("token issuer", world.clock.now())
+    assert world.fetches.states() == {api.url + PATH: told}
 
 
 async def test_only_so_many_are_remembered(world: World) -> None:

@@ -10,7 +10,9 @@ import jwt
 import pytest
 
 from router import log
+from router.model.fetched import Fetched
 from router.provider_calls.client import ProviderClient
+from router.provider_calls.fetches import Fetches
 from router.provider_calls.keys import FLOOR_S, KNOWN_MAX, WANTED_MAX, KeySource, PublishedKeys
 from router.providers import ed25519, keys
 from router.providers.bearer import load_private
@@ -43,6 +45,7 @@ class World:
     def __init__(self, api: ApiServer, facts: Facts | None = None) -> None:
         self.api, self.facts, self.clock = api, facts or Facts(), JumpingClock(NOW_MS)
         self.ahead = [KeySource(api.url + "/keys")]
+        self.fetches = Fetches()
         self.keys = PublishedKeys(
             sources=lambda: self.ahead,
             open_client=self.client,
@@ -51,6 +54,7 @@ class World:
             rng=random.Random(1),
             log=log.get("test"),
             roots=lambda: [ROOT.certificate],
+            fetches=self.fetches,
         )
 
     def client(self, _base: str) -> AbstractAsyncContextManager[ProviderClient]:
@@ -141,6 +145,23 @@ async def test_a_retry_after_is_kept_to_whoever_misses_a_key(api: ApiServer, wor
     assert len(api.asked) == 1
     await world.later(2)
     assert len(api.asked) == 2
+
+
+async def test_how_it_goes_is_told(api: ApiServer, world: World) -> None:
+    address, wanted = world.ahead[0].base, world.certificate("/cert.pem")
+    api.script.append(Answer(500, "oops"))
+    world.keys.want(wanted)
+    await world.keys.step()
+    now = world.clock.now()
+    assert world.fetches.states() == {
+        address: Fetched("key set", None, now, "HTTP 500: oops"),
+        wanted.address: Fetched("certificate", None, now, "HTTP 404: Not Found"),
+    }
+    await world.later(6)
+    assert world.fetches.states()[address] == Fetched("key set", world.clock.now())
+    world.ahead.clear()
+    await world.later(1)
+    assert address not in world.fetches.states()
 
 
 # -- certificates at addresses that requests name ------------------------------------------------

@@ -11,7 +11,9 @@ import pytest
 
 from router import log
 from router.errors import StoreUnavailable
+from router.model.fetched import Fetched
 from router.provider_calls.client import ProviderClient
+from router.provider_calls.fetches import Fetches
 from router.provider_calls.published import LOAD_S
 from router.provider_calls.ranges import REFRESH_S, PublishedRanges
 from router.providers.published_ranges import RangesSource
@@ -48,7 +50,7 @@ class World:
     ) -> None:
         self.api, self.facts, self.clock = api, facts or Facts(), JumpingClock()
         self.needed = [RangesSource.of_api(host(api, token=TOKEN))]
-        self.refreshed: list[tuple[str, int, int]] = []
+        self.fetches = Fetches()
         self.ranges = PublishedRanges(
             sources=lambda: self.needed,
             open_client=self.client,
@@ -56,7 +58,7 @@ class World:
             clock=self.clock,
             rng=random.Random(1),
             log=log.get("test"),
-            on_refresh=lambda base, kept: self.refreshed.append((base, len(kept.ranges), kept.at)),
+            fetches=self.fetches,
             claimed=claimed,
         )
 
@@ -79,7 +81,7 @@ async def test_nothing_is_known_until_it_is_fetched(api: ApiServer) -> None:
     assert world.ranges.known_at() == {api.url: None}
     await world.ranges.step()
     assert world.known == tuple(HOOKS)
-    assert world.refreshed == [(api.url, 2, world.clock.now())]
+    assert world.fetches.states() == {api.url: Fetched("address ranges", world.clock.now())}
     assert world.ranges.known_at() == {api.url: world.clock.now()}
 
 
