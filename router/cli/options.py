@@ -234,7 +234,15 @@ def addressed(ruleset: "Ruleset", name: str) -> "Endpoint":
     Raises:
         UsageError: the file has none.
     """
+    if name not in ruleset.addressed and (own := _of_sender(ruleset, name)):
+        raise UsageError(f"no endpoint {name!r}; of that sender it has: {', '.join(own)}")
     return endpoint_among(ruleset.addressed, name)
+
+
+def _of_sender(ruleset: "Ruleset", name: str) -> list[str]:
+    """The endpoints whose provider has this name."""
+    called = {e.name: ruleset.providers[e.provider] for e in ruleset.addressed.values()}
+    return [e for e, provider in called.items() if name in (provider.name, *provider.aliases)]
 
 
 def endpoint_among(endpoints: "Mapping[str, Endpoint]", name: str) -> "Endpoint":

@@ -222,6 +222,8 @@ def test_an_event_that_no_header_can_hold_is_refused(
 def test_an_unknown_endpoint_is_answered_with_the_nearest(router: Router, rules: Path) -> None:
     ran = router("send", "-f", rules, "shup", "orders/paid")
     assert ran == (2, "", "router: no endpoint 'shup'; did you mean 'shop'?\n")
+    ran = router("send", "-f", rules, "github", "push")
+    assert ran.err == "router: no endpoint 'github'; of that sender it has: code, open\n"
 
 
 def test_many_requests_are_summed_up(router: Router, rules: Path, sink: MakeSink) -> None:

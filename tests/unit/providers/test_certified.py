@@ -7,12 +7,15 @@ import pytest
 
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import Provider, certificates, certified, rsa
+from router.providers.allowed_hosts import is_allowed
 from router.providers.definition import CertificateRule
+from router.providers.keys import UnusableKeyError
 from router.providers.waiting import PublishedKey, Waiting
 from tests.unit.providers.makers import (
     NOW_MS,
     a_definition,
     a_delivery,
+    a_provider,
     a_secret,
     changed,
     invented,
@@ -130,3 +133,24 @@ def test_where_nobody_can_be_asked() -> None:
     found = SENDER.verify(delivered(), [SECRET], now_ms=NOW_MS)
     assert isinstance(found, Refused)
     assert found.status == 503
+
+
+@pytest.mark.parametrize(
+    ("region", "name"),
+    [
+        ("af-south-1", "sns-signing.af-south-1.amazonaws.com"),
+        ("us-gov-east-1", "sns-us-gov-west-1.amazonaws.com"),
+        ("cn-north-1", "sns-cn-north-1.amazonaws.com.cn"),
+        ("eu-central-1", "sns.amazonaws.com"),
+    ],
+)
+def test_amazon_signs_under_another_name_in_some_regions(region: str, name: str) -> None:
+    """As the names in its own library for Java say."""
+    rule = a_provider("aws-sns").definition.verify.certificate or CertificateRule()
+    host = f"sns.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
+    assert is_allowed(f"https://{host}/SimpleNotificationService-1.pem", rule.hosts)
+    assert certificates.public_key(certificates.self_signed(PRIVATE, [name]), rule.names, NOW_MS)
+    with pytest.raises(UnusableKeyError):
+        certificates.public_key(
+            certificates.self_signed(PRIVATE, [f"evil-{name}"]), rule.names, NOW_MS
+        )
