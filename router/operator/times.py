@@ -1,7 +1,7 @@
 """Times of our own records: RFC 3339 in JSON, Unix milliseconds inside."""
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -44,6 +44,8 @@ def undated(value: Any, kind: Any) -> Any:
     match value:
         case list():
             return [undated(one, kind) for one in value]
+        case dict() if get_origin(kind) is dict:
+            return {name: undated(one, get_args(kind)[1]) for name, one in value.items()}
         case dict():
             fields = (msgspec.structs.fields(record) for record in _records(kind))
             types = {field.encode_name: field.type for some in fields for field in some}

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from router.errors import UsageError
+from router.model.fetched import Fetched
 from router.model.job import Attempt
-from router.operator.answers import OneJob
+from router.operator.answers import OneJob, ReloadState, ServerState, StoreFile
 from router.operator.requests import ChangeRequest
 from router.operator.times import dated, undated
 from tests.builders import a_job
@@ -37,3 +38,12 @@ def test_a_selector_takes_times_in_both_forms(given: object, read: object) -> No
 def test_what_is_no_time_is_refused() -> None:
     with pytest.raises(UsageError, match="is not a time"):
         undated({"selector": {"until": "next-week"}}, ChangeRequest)
+
+
+def test_records_by_name_are_read_back_too() -> None:
+    fetched = {"https://a.example": Fetched("key set", 1000, 2000, "HTTP 500")}
+    state = ServerState(
+        "1", "g", 1, ["hook"], StoreFile("/x", 1), {}, ReloadState(), fetched=fetched
+    )
+    read = undated(msgspec.json.decode(msgspec.json.encode(dated(state))), ServerState)
+    assert msgspec.convert(read, ServerState) == state
