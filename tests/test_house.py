@@ -171,7 +171,7 @@ FLOORS = {  # below these there are published advisories, or our tests fail
 SUBCLASSED = ("uvicorn", "aiohttp")
 """Ours build on their inside, which the next version may change."""
 FLOORS_IF_PRESENT = {"h11": "0.16"}
-UNUSED = ("multipart", "python_multipart", "h11", "hypercorn", "requests", "pickle")
+UNUSED = ("python_multipart", "h11", "hypercorn", "requests", "pickle")
 """Not imported by us, whoever may have installed it."""
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from router.diagnosis.proof_candidates import Text, request_headers
 from router.model.delivery import InboundRequest
-from router.providers.evidence import Evidence, UnreadableError
+from router.providers.evidence import Evidence, UnreadableProofError
 from router.providers.messages import COVERING, words_of
 from router.providers.times import READERS
 
@@ -125,7 +125,7 @@ def _bodies(request: InboundRequest) -> Iterator[_Unit]:
     yield _Unit("{body_sha256}", evidence.body_sha256)
     try:
         sorted_form = evidence.form_sorted if evidence.is_form else None
-    except UnreadableError:
+    except UnreadableProofError:
         sorted_form = None
     if sorted_form:
         yield _Unit("{form_sorted}", sorted_form)

@@ -12,7 +12,7 @@ import msgspec
 
 from router.model.delivery import InboundRequest, LiveSecret, Verified
 from router.providers.definition import Definition, ProofPlace, VerifyRule
-from router.providers.evidence import Evidence, Reader, UnreadableError, of_header, of_place
+from router.providers.evidence import Evidence, Reader, UnreadableProofError, of_header, of_place
 from router.providers.messages import STAMP, MessageTemplate, header_parts
 from router.providers.provider import Provider
 from router.providers.scheme import Found, spellings
@@ -62,7 +62,7 @@ class Probe:
     def _value(self, read: Reader) -> bytes | None:
         try:
             return read(Evidence(self._found, self._request))
-        except UnreadableError:
+        except UnreadableProofError:
             return None
 
     def read(self, text: bytes) -> tuple[SignatureReading, ...]:
@@ -94,7 +94,7 @@ class Probe:
         request = msgspec.structs.replace(self._request, body=body)
         try:
             return self._template.filled(Evidence(self._found, request), secret)
-        except UnreadableError:
+        except UnreadableProofError:
             return None
 
     @property

@@ -21,7 +21,7 @@ Asks = Callable[[LiveRuleset, Question], Awaitable[Any]]
 """What comes of asking others, soon; None: no answer. Raises nothing."""
 
 
-class PublishedKeys(Protocol):
+class KnownKeys(Protocol):
     """What senders publish, as far as it is known here."""
 
     def known(self, key: PublishedKey) -> bytes | None:
@@ -45,10 +45,10 @@ async def nobody(_live: LiveRuleset, _ask: Question) -> None:
     """Nobody is asked."""
 
 
-class Settler:
+class VerdictSettler:
     """Settles verdicts that wait."""
 
-    def __init__(self, keys: PublishedKeys, asks: Asks) -> None:
+    def __init__(self, keys: KnownKeys, asks: Asks) -> None:
         self._keys, self._asks = keys, asks
         self._taken: Counter[str] = Counter()
 

@@ -7,7 +7,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.intake.awaiting import Asks, NothingPublished, PublishedKeys, Settler, nobody
+from router.intake.awaiting import Asks, KnownKeys, NothingPublished, VerdictSettler, nobody
 from router.intake.judging import Judge, Published
 from router.intake.observed import (
     CommitFailed,
@@ -67,7 +67,7 @@ class IntakeChecks(NamedTuple):
 
     published: Published = lambda _endpoint: None
     full: Callable[[], bool] = bool
-    keys: PublishedKeys = NothingPublished()
+    keys: KnownKeys = NothingPublished()
     asks: Asks = nobody
 
 
@@ -91,7 +91,7 @@ class Intake:
     ) -> None:
         self._live, self._store, self._dispatch = live, store, dispatch
         self._clock, self._observe, self._full = clock, observe, checks.full
-        settler = Settler(checks.keys, checks.asks)
+        settler = VerdictSettler(checks.keys, checks.asks)
         self._judge = Judge(clock, checks.published, refusals or Refusals(), observe, settler)
         self._routing = Routing(ids, dispatch.reserve, clock, observe)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from router.clock import Clock
-from router.intake.awaiting import Settler
+from router.intake.awaiting import VerdictSettler
 from router.intake.observed import HandshakeAnswered, RequestRefused
 from router.intake.reply import Reply, of_refusal
 from router.model.addresses import in_ranges
@@ -37,7 +37,7 @@ class Judge:
         published: Published,
         refusals: Refusals,
         observe: Observer,
-        settler: Settler,
+        settler: VerdictSettler,
     ) -> None:
         self._clock, self._published, self._settler = clock, published, settler
         self._refusals, self._observe = refusals, observe

@@ -60,7 +60,7 @@ class RecoverySource(msgspec.Struct, frozen=True):
     secret: str
 
 
-class Senders(Protocol):
+class RecoverySenders(Protocol):
     """What the rules in force say of the senders, and the way in."""
 
     def every(self) -> Mapping[str, int]:
@@ -87,7 +87,7 @@ class Recoveries:
 
     def __init__(
         self,
-        senders: Senders,
+        senders: RecoverySenders,
         *,
         store: FactStore,
         audit: AuditTrail,

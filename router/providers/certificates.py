@@ -4,7 +4,9 @@ Certificates that senders sign with: whose they are, whether they hold, who vouc
 cryptography is imported where a certificate is first read: it costs tens of milliseconds.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any
@@ -20,12 +22,21 @@ Roots = Callable[[], Sequence[Any]]
 
 @cache
 def trusted_roots() -> tuple[Any, ...]:
-    """The authorities that calls of ours trust too."""
-    import certifi  # noqa: PLC0415
+    """The authorities that calls of ours trust too, as far as they can be read."""
+    import httpx  # noqa: PLC0415
+
+    known = httpx.create_ssl_context(trust_env=False).get_ca_certs(binary_form=True)
+    with warnings.catch_warnings():
+        # Old roots number themselves 0: the library says that it will not read such any longer.
+        warnings.simplefilter("ignore")
+        return tuple(root for der in known for root in _root(der))
+
+
+def _root(der: bytes) -> Iterator[Any]:
     from cryptography import x509  # noqa: PLC0415
 
-    with open(certifi.where(), "rb") as file:  # noqa: PTH123 - a bundle, read once
-        return tuple(x509.load_pem_x509_certificates(file.read()))
+    with suppress(ValueError):
+        yield x509.load_der_x509_certificate(der)
 
 
 def public_key(text: bytes, names: Iterable[str], now_ms: int) -> bytes:

@@ -13,7 +13,7 @@ from router.providers.allowed_hosts import is_allowed
 from router.providers.certificates import public_key
 from router.providers.composed import ComposedScheme
 from router.providers.definition import CertificateRule, Definition, VerifyRule
-from router.providers.evidence import Evidence, UnreadableError, of_place
+from router.providers.evidence import Evidence, UnreadableProofError, of_place
 from router.providers.headers import Spellings
 from router.providers.keys import UnusableKeyError
 from router.providers.scheme import Found
@@ -40,7 +40,7 @@ class CertifiedScheme(ComposedScheme):
         evidence = Evidence(found, request)
         try:
             return self._waiting(evidence, secrets, now_ms, tolerance_s)
-        except UnreadableError as fault:
+        except UnreadableProofError as fault:
             return self.refused(fault.reason, str(fault))
 
     def _waiting(
@@ -80,7 +80,7 @@ class CertifiedScheme(ComposedScheme):
             return Refused(UNKNOWN_KEY, 503, str(fault))
         try:
             return self._judged(evidence, secrets, now_ms, tolerance_s)
-        except UnreadableError as fault:
+        except UnreadableProofError as fault:
             return self.refused(fault.reason, str(fault))
 
 

@@ -13,7 +13,7 @@ from router.providers import hints
 from router.providers.definition import Definition, ProofPlace, VerifyRule
 from router.providers.evidence import (
     Evidence,
-    UnreadableError,
+    UnreadableProofError,
     judged_each,
     of_field,
     of_header,
@@ -128,7 +128,7 @@ class ComposedScheme(SignatureScheme):
         def fits(request: InboundRequest, secret: bytes) -> bool:
             try:
                 return self._fits(evidence.of(request), signatures, secret)
-            except UnreadableError:
+            except UnreadableProofError:
                 return False
 
         return hints.for_misfit(

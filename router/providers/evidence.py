@@ -26,7 +26,7 @@ FORM_MAX = 4 * 1024**2
 """A form has few fields and is decoded at memory speed, and some senders sign batches in one."""
 
 
-class UnreadableError(Exception):
+class UnreadableProofError(Exception):
     """What is needed for the proof cannot be read: `reason` as a word, the message in words."""
 
     def __init__(self, message: str, reason: str = "unreadable_body") -> None:
@@ -60,15 +60,17 @@ class Evidence:
         The body's JSON; decimals are texts, as they stand.
 
         Raises:
-            UnreadableError: it is none, or too large.
+            UnreadableProofError: it is none, or too large.
         """
         body = self._body(JSON_MAX, "64 KiB")
         if (reason := too_complex(body)) is not None:
-            raise UnreadableError(f"the body is {reason}")
+            raise UnreadableProofError(f"the body is {reason}")
         try:
             return _decode(body)
         except (ValueError, RecursionError):
-            raise UnreadableError("the body, which holds what is signed, is not JSON") from None
+            raise UnreadableProofError(
+                "the body, which holds what is signed, is not JSON"
+            ) from None
 
     @cached_property
     def form(self) -> list[tuple[bytes, bytes]]:
@@ -76,12 +78,12 @@ class Evidence:
         The names and values of the form in the body.
 
         Raises:
-            UnreadableError: it is none, or too large.
+            UnreadableProofError: it is none, or too large.
         """
         try:
             return forms.pairs_of(self._body(FORM_MAX, "4 MiB"))
         except ValueError as fault:
-            raise UnreadableError(str(fault)) from None
+            raise UnreadableProofError(str(fault)) from None
 
     @cached_property
     def parameters(self) -> list[tuple[bytes, bytes]]:
@@ -134,13 +136,13 @@ class Evidence:
         without a path this one alone.
 
         Raises:
-            UnreadableError: there is no such list, or nothing in it.
+            UnreadableProofError: there is no such list, or nothing in it.
         """
         if path is None:
             return [self]
         found = dug(self.payload, path)
         if not isinstance(found, list) or not found:
-            raise UnreadableError(f"there is no list at {path}, or nothing in it")
+            raise UnreadableProofError(f"there is no list at {path}, or nothing in it")
         return [self._of_item(item) for item in found]
 
     def of(self, request: InboundRequest) -> "Evidence":
@@ -164,7 +166,7 @@ class Evidence:
 
     def _body(self, most: int, shown: str) -> bytes:
         if len(self.request.body) > most and not self.proved:
-            raise UnreadableError(f"what is signed stands in the body, which is over {shown}")
+            raise UnreadableProofError(f"what is signed stands in the body, which is over {shown}")
         return self.request.body
 
 
@@ -177,7 +179,7 @@ def judged_each(
             verdict = judged(one)
             if isinstance(verdict, Refused):
                 break
-    except UnreadableError as fault:
+    except UnreadableProofError as fault:
         return scheme.refused(fault.reason, str(fault))
     return verdict
 
@@ -234,5 +236,5 @@ def _only(pairs: list[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     values = {value for key, value in pairs if key == name}
     if len(values) > 1:
         text = name.decode("utf-8", "replace")
-        raise UnreadableError(f"{text} came twice and differs", "ambiguous_header")
+        raise UnreadableProofError(f"{text} came twice and differs", "ambiguous_header")
     return values.pop() if values else None

@@ -18,7 +18,7 @@ HEAD_MAX = 1_000
 _VALUE_MAX = 60
 
 
-class Head(msgspec.Struct, frozen=True):
+class DefinitionHead(msgspec.Struct, frozen=True):
     """What the first paragraph of the definition `file` says; `known_by` as header lines begin."""
 
     generic: bool
@@ -34,7 +34,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 @cache
-def heads() -> tuple[Head, ...]:
+def heads() -> tuple[DefinitionHead, ...]:
     """Every definition's, senders first, then the kinds that stand for many."""
     found = (_head(path) for path in FOLDER.glob("*.yaml"))
     return tuple(sorted(found, key=lambda head: (head.generic, head.file)))
@@ -56,12 +56,12 @@ def _all_known_by() -> tuple[bytes, ...]:
     return tuple(line for head in heads() for line in head.known_by)
 
 
-def _head(path: Path) -> Head:
+def _head(path: Path) -> DefinitionHead:
     with path.open(encoding="utf-8") as file:
         first, _, _ = file.read(HEAD_MAX).partition("\n\n")
     keys = dict(line.partition(": ")[::2] for line in first.splitlines())
     known_by = _listed(keys.get("known_by", ""))
-    return Head(
+    return DefinitionHead(
         generic=keys.get("generic") == "true",
         file=path.stem,
         names=_listed(keys["names"]),

@@ -5,7 +5,7 @@ import msgspec
 from router.expressions import encode_json
 from router.model.delivery import JSON, REMOVED, InboundRequest
 from router.providers.definition import VerifyRule
-from router.providers.evidence import Evidence, UnreadableError, of_field
+from router.providers.evidence import Evidence, UnreadableProofError, of_field
 from router.providers.queries import without
 
 _REMOVED = REMOVED.encode("ascii")
@@ -21,7 +21,7 @@ def without_token(request: InboundRequest, rule: VerifyRule) -> InboundRequest:
         if evidence.is_form:
             return _with_body(request, without(request.body, path.encode("utf-8")))
         shown = {token for one in evidence.items(rule.each) if (token := of_field(path)(one))}
-    except UnreadableError:
+    except UnreadableProofError:
         return _with_body(request, _REMOVED)
     if not shown:
         return request

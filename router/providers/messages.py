@@ -21,7 +21,7 @@ from router.providers.definition import PLACEHOLDER, SEGMENT, Definition, Verify
 from router.providers.evidence import (
     Evidence,
     Reader,
-    UnreadableError,
+    UnreadableProofError,
     of_header,
     of_json,
     of_place,
@@ -78,7 +78,7 @@ class MessageTemplate:
         The message's parts, or None when something that is signed did not come.
 
         Raises:
-            UnreadableError: something that is signed cannot be read.
+            UnreadableProofError: something that is signed cannot be read.
         """
         message: list[bytes] = []
         for optional, parts in self._segments:
@@ -162,7 +162,7 @@ def _in_one_line(read: Reader) -> Reader:
     def read_line(evidence: Evidence) -> bytes | None:
         value = read(evidence)
         if value is not None and (b"\n" in value or b"\r" in value):
-            raise UnreadableError("a signed value holds a line break", "malformed_signature")
+            raise UnreadableProofError("a signed value holds a line break", "malformed_signature")
         return value
 
     return read_line

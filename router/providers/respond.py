@@ -65,19 +65,19 @@ class Handshake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         return any("{hmac_" in text for text in texts)
 
 
-class Place(NamedTuple):
+class AskedPlace(NamedTuple):
     """Where in a request a value stands."""
 
     kind: Literal["field", "query", "header"]
     name: str
 
 
-def place_of(text: str, method: str) -> Place:
+def place_of(text: str, method: str) -> AskedPlace:
     """What a place is, as `when`, `echo` and `visit` write it."""
     kind, colon, name = text.partition(":")
     if colon and kind in ("field", "query", "header"):
-        return Place(kind, name)  # type: ignore[arg-type]
-    return Place("field" if method == "POST" else "query", text)
+        return AskedPlace(kind, name)  # type: ignore[arg-type]
+    return AskedPlace("field" if method == "POST" else "query", text)
 
 
 def scalar_text(value: Any) -> str | None:

@@ -20,7 +20,7 @@ from router.providers.definition import (
     VerifyRule,
     spelled,
 )
-from router.providers.evidence import Evidence, UnreadableError
+from router.providers.evidence import Evidence, UnreadableProofError
 from router.providers.headers import wire
 from router.providers.messages import STAMP, MessageTemplate
 from router.providers.read import stepped
@@ -82,7 +82,7 @@ class Signing:
             made = _put(made, rule.body_hash.place, [stated.decode("ascii")])
         try:
             texts = [self._signature(one, stamp) for one in self._evidence(request, made)]
-        except UnreadableError as fault:
+        except UnreadableProofError as fault:
             raise ValueError(str(fault)) from None
         return _put(made, self._proof, texts, rule.each)
 

@@ -36,7 +36,7 @@ Token = Callable[[Ruleset, str], str]
 """The value of a secret. Raises RouterError: it has none here."""
 
 
-class EndpointSenders:
+class RecoverableEndpoints:
     """The senders of the endpoints in force, for `Recoveries`."""
 
     def __init__(
@@ -142,7 +142,7 @@ def live_token(live: LiveRef) -> Token:
 
 
 def recoveries_of(
-    senders: EndpointSenders,
+    senders: RecoverableEndpoints,
     store: Store,
     *,
     audit: AuditTrail,
@@ -178,7 +178,7 @@ async def open_recoveries(
         live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         await store.keep_generation(generation_of(ruleset, clock))
         intake = Intake(live=live, store=store, dispatch=_NoDispatch(), clock=clock, ids=ids)
-        senders = EndpointSenders(
+        senders = RecoverableEndpoints(
             live, intake, partial(_token_here, environ), metrics=Metrics(), clock=clock
         )
         yield recoveries_of(senders, store, audit=AuditTrail(store, clock, ids), clock=clock)

@@ -83,7 +83,7 @@ from router.wiring.observers import (
     measure_targets,
     visit_handlers,
 )
-from router.wiring.recovery import EndpointSenders, live_token, recoveries_of
+from router.wiring.recovery import RecoverableEndpoints, live_token, recoveries_of
 from router.wiring.reloading import reload_steps
 from router.wiring.rules import Overrides
 from router.wiring.stores import node_name
@@ -291,7 +291,7 @@ class Server:
             checks=IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys, asks),
         )
         token = live_token(live)
-        senders = EndpointSenders(live, self.intake, token, metrics=self.metrics, clock=clock)
+        senders = RecoverableEndpoints(live, self.intake, token, metrics=self.metrics, clock=clock)
         self.recoveries = recoveries_of(
             senders, store, audit=self.verbs.audit, clock=clock, claimed=self._claimed
         )

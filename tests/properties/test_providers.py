@@ -13,7 +13,7 @@ from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import Provider, Reading, parse_definition
 from router.providers.composed import ComposedScheme
 from router.providers.definition import spelled
-from router.providers.evidence import Evidence, UnreadableError
+from router.providers.evidence import Evidence, UnreadableProofError
 from router.providers.handshakes import HandshakeAnswer
 from router.providers.messages import STAMP, MessageTemplate, is_plain
 from router.providers.scheme import spellings
@@ -328,7 +328,7 @@ def test_a_signature_with_an_empty_key_verifies_under_no_definition(
             )
             try:
                 parts = MessageTemplate(d, rule, known).filled(evidence)
-            except UnreadableError:
+            except UnreadableProofError:
                 parts = None
             raw = hmac.new(b"", b"".join(parts or ()), rule.algorithm).digest()
             stamp = rule.timestamp_part + "1" + rule.separator if rule.timestamp_part else ""

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from router.providers import builtin, own
-from router.providers.heads import Head, heads
+from router.providers.heads import DefinitionHead, heads
 from tests.unit.providers.makers import SENDERS
 
 DEFINITIONS = Path(__file__).parents[3] / "router" / "providers" / "definitions"
@@ -66,7 +66,7 @@ def test_heads_say_what_the_definitions_say() -> None:
     for head in heads():
         d = (own() if head.file == own().name else builtin()[head.file]).definition
         known_by = tuple(line.encode() for line in d.known_by)
-        assert head == Head(d.generic, d.names[0], d.names, d.label, known_by)
+        assert head == DefinitionHead(d.generic, d.names[0], d.names, d.label, known_by)
         assert d.generic or head.file == own().name or known_by, "how are its requests known?"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from router.providers.evidence import Evidence, UnreadableError, of_field, of_json, of_query
+from router.providers.evidence import Evidence, UnreadableProofError, of_field, of_json, of_query
 from router.providers.times import READERS
 from tests.unit.providers.makers import NOW_MS, a_request, changed
 
@@ -54,7 +54,7 @@ def test_what_is_no_form_is_not_signed_as_one() -> None:
     assert evidence(b"a=1").form_sorted is None
     assert evidence(b"").form_sorted == b""  # sent by GET, all of it stands in the address
     for body in (b"a=%zz", b"&" * 200):
-        with pytest.raises(UnreadableError):
+        with pytest.raises(UnreadableProofError):
             _ = evidence(body, form=True).form_sorted
 
 
@@ -85,7 +85,7 @@ def test_a_field_is_what_stands_there(value: bytes, text: bytes | None) -> None:
     "body", [b"", b"{", b'{"a":"\\ud800"}', b"\xff", b"[" * 100 + b"]" * 100, b" " * 65_537 + b"{}"]
 )
 def test_what_cannot_be_read_is_said(body: bytes) -> None:
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(UnreadableProofError) as caught:
         of_json("a")(evidence(body))
     assert caught.value.reason == "unreadable_body"
 
@@ -105,7 +105,7 @@ def test_what_came_twice_and_differs_is_ambiguous() -> None:
         lambda: of_field("a")(evidence(b"a=1&a=2", form=True)),
     )
     for read in twice:
-        with pytest.raises(UnreadableError) as caught:
+        with pytest.raises(UnreadableProofError) as caught:
             read()
         assert caught.value.reason == "ambiguous_header"
 
@@ -115,7 +115,7 @@ def test_items_of_a_batch_are_read_one_by_one() -> None:
     assert [of_json("a")(one) for one in found.items("value")] == [b"1", b"2"]
     assert found.items(None) == [found]
     for path in ("none", "text", "gone", "value.a"):
-        with pytest.raises(UnreadableError):
+        with pytest.raises(UnreadableProofError):
             found.items(path)
 
 
