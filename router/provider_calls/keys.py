@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from router.model.fetched import FetchedKind
 from router.provider_calls.answers import ApiAnswer
-from router.provider_calls.published import Publications, Stored, Turn
+from router.provider_calls.published import FetchTurn, LastGood, Publications
 from router.providers.bearer import load_keys
 from router.providers.certificates import Roots, public_key, trusted_roots, vouched
 from router.providers.keys import UnusableKeyError
@@ -36,7 +36,7 @@ class KeySource(PublishedKey, frozen=True):
         return self.address
 
 
-class StoredKey(Stored, frozen=True, kw_only=True):
+class StoredKey(LastGood, frozen=True, kw_only=True):
     """A key set or certificate, as it came; `chosen`: a request named its address."""
 
     key: bytes
@@ -88,7 +88,7 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
         await super().step()
         if self._wanted:
             source = self._wanted.pop(next(iter(self._wanted)))
-            await self._turn(source, self._turns.setdefault(source.base, Turn(0.0)))
+            await self._turn(source, self._turns.setdefault(source.base, FetchTurn(0.0)))
             await self._forget()
 
     def request(self, source: KeySource) -> ApiRequest:

@@ -33,13 +33,13 @@ RETRIES_S = (5.0, 30.0, 120.0, 600.0, 3600.0)
 """Pauses after a failure, the last of them for ever."""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class LastGood(msgspec.Struct, frozen=True):
     """Something as it was last believed; `at` in Unix milliseconds."""
 
     at: int = 0
 
 
-class Source(Protocol):
+class Publisher(Protocol):
     """Whose publication it is: `base` is its address, `token` what is shown there."""
 
     @property
@@ -48,7 +48,7 @@ class Source(Protocol):
     def token(self) -> str | None: ...
 
 
-class Turn(msgspec.Struct):
+class FetchTurn(msgspec.Struct):
     """
     When a source is fetched next, in monotonic seconds, how often it has failed since, and until
     when nobody's wish makes that sooner.
@@ -59,8 +59,8 @@ class Turn(msgspec.Struct):
     not_before: float = 0.0
 
 
-S = TypeVar("S", bound=Source)
-K = TypeVar("K", bound=Stored)
+S = TypeVar("S", bound=Publisher)
+K = TypeVar("K", bound=LastGood)
 
 
 class Publications(ABC, Generic[S, K]):
@@ -102,7 +102,7 @@ class Publications(ABC, Generic[S, K]):
         self._rng = rng
         self._log = log
         self._known: dict[str, K] = {}
-        self._turns: dict[str, Turn] = {}
+        self._turns: dict[str, FetchTurn] = {}
 
     @abstractmethod
     def request(self, source: S) -> ApiRequest:
@@ -148,22 +148,22 @@ class Publications(ABC, Generic[S, K]):
             if turn.due <= self._clock.monotonic():
                 await self._turn(source, turn)
 
-    async def _turn(self, source: S, turn: Turn) -> None:
+    async def _turn(self, source: S, turn: FetchTurn) -> None:
         if await self._claimed(f"{self.FACTS}{source.base}", CLAIM_MS):
             await self._ask(source, turn)
         else:
             await self.load()
             turn.due = max(self._first_turn(source.base).due, self._clock.monotonic() + LOAD_S)
 
-    def _first_turn(self, base: str) -> Turn:
+    def _first_turn(self, base: str) -> FetchTurn:
         """At once, unless an earlier run fetched them not long ago."""
         now, kept = self._clock.monotonic(), self._known.get(base)
         if kept is None:
-            return Turn(now)
+            return FetchTurn(now)
         age = (self._clock.now() - kept.at) / 1000
-        return Turn(now if not 0 <= age < self.REFRESH_S else now + self.REFRESH_S - age)
+        return FetchTurn(now if not 0 <= age < self.REFRESH_S else now + self.REFRESH_S - age)
 
-    async def _ask(self, source: S, turn: Turn) -> None:
+    async def _ask(self, source: S, turn: FetchTurn) -> None:
         wait: float | None = None
         turn.not_before = self._clock.monotonic() + self.FLOOR_S
         try:
@@ -179,7 +179,7 @@ class Publications(ABC, Generic[S, K]):
         turn.failures, turn.due = 0, self._clock.monotonic() + self._spread(self.REFRESH_S)
         await self._take(source.base, found)
 
-    def _failed(self, source: S, turn: Turn, words: str, wait: float | None) -> None:
+    def _failed(self, source: S, turn: FetchTurn, words: str, wait: float | None) -> None:
         base = source.base
         pause = self._spread(RETRIES_S[min(turn.failures, len(RETRIES_S) - 1)])
         asked_for = min(wait or 0.0, self.REFRESH_S)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from router.model.fetched import FetchedKind
 from router.provider_calls.answers import ApiAnswer
-from router.provider_calls.published import Publications, Stored
+from router.provider_calls.published import LastGood, Publications
 from router.providers.management import ApiRequest
 from router.providers.published_ranges import RangesSource, read_ranges
 
@@ -13,7 +13,7 @@ REFRESH_S = 6 * 3600.0
 Ranges = tuple[str, ...]
 
 
-class StoredRanges(Stored, frozen=True, kw_only=True):
+class StoredRanges(LastGood, frozen=True, kw_only=True):
     """A list of ranges."""
 
     ranges: Ranges
