@@ -170,6 +170,7 @@ def routes(tour: Tour) -> list[tuple[str, str]]:
         "job": tour.ask("GET", "/api/jobs", "viewer").json()["jobs"][0]["id"],
         "generation": tour.ask("GET", "/api/generations", "viewer").json()["live"],
         "replay": "again",
+        "endpoint": "shop",
     }
     reported = tour.ask("GET", "/api/openapi.json", "viewer").json()
     return [
@@ -187,6 +188,7 @@ def go_everywhere(tour: Tour) -> None:
         "/api/remember": {"facts": {}},
         "/api/pause": {"target": "erp", "reason": NASTY[1]},
         "/api/resume": {"target": "erp"},
+        "/api/recover": {"endpoint": "shop"},
     }
     for method, path in routes(tour):
         for who in (None, "wrong", "hidden", "viewer", "operator", "local"):
