@@ -72,7 +72,7 @@ def _secret(provider: "Provider") -> str:
     notes = (note for note in provider.definition.notes if note.startswith("the secret"))
     said = next(notes, None)
     if said is not None:
-        return said.partition(" is ")[2] if said.startswith("the secret is ") else said
+        return said.removeprefix("the secret is ").removeprefix("the secrets are ")
     return _WHOSE.get(provider.definition.verify.scheme, _PUBLIC)
 
 

@@ -219,6 +219,13 @@ def test_what_to_enter_at_a_sender(router: Router, tmp_path: Path) -> None:
     assert "secret       none: everybody is let in" in whole
 
 
+def test_a_sender_of_several_secrets_says_which(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(SENDERS.replace("provider: github", "provider: box"), "utf-8")
+    found = json.loads(router("addresses", "code", "-f", path, "--json").out)
+    assert found["code"]["secret"].startswith("the primary and the secondary signature key")
+
+
 def test_settings_of_an_endpoint_that_is_not_there(router: Router, rules: Path) -> None:
     ran = router("addresses", "shp", "-f", rules)
     assert (ran.code, "did you mean 'shop'" in ran.err) == (2, True)
