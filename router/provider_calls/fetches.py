@@ -17,7 +17,7 @@ class Fetches:
     def __init__(self) -> None:
         self._by_address: dict[str, Fetched] = {}
         self.failures: Counter[str] = Counter()
-        """How many failed so far, by kind."""
+        """How many failed so far, by kind as a metric's label writes it."""
 
     def good(self, address: str, kind: FetchedKind, at: int) -> None:
         """It gave a good answer then, here or to an earlier run."""
@@ -30,7 +30,7 @@ class Fetches:
     def failed(self, address: str, kind: FetchedKind, at: int, words: str) -> None:
         """It gave none then; `words` of our own say why."""
         before = self._by_address.get(address)
-        self.failures[kind] += 1
+        self.failures[kind.replace(" ", "_")] += 1
         self._write(address, Fetched(kind, before.at if before else None, at, words))
 
     def _write(self, address: str, found: Fetched) -> None:
@@ -54,9 +54,9 @@ class Fetches:
         return dict(self._by_address)
 
     def known(self) -> Mapping[str, int]:
-        """How many keys of each kind are known."""
+        """How many keys of each kind are known, by kind as a metric's label writes it."""
         found = Counter(f.kind for f in self._by_address.values() if f.at is not None)
-        return {"key set": found["key set"], "certificate": found["certificate"]}
+        return {"key_set": found["key set"], "certificate": found["certificate"]}
 
     def good_at(self, kind: str) -> Mapping[str, float]:
         """When each address of a kind last gave a good answer, in Unix seconds."""

@@ -14,7 +14,7 @@ def test_a_failure_stands_until_a_good_answer() -> None:
     fetches.failed(URL, "key set", 2000, "HTTP 500")
     fetches.good(URL, "key set", 1000)  # another node's, or an earlier run's
     assert fetches.states() == {URL: Fetched("key set", 1000, 2000, "HTTP 500")}
-    assert (fetches.known(), fetches.failures) == ({"key set": 1, "certificate": 0}, {"key set": 1})
+    assert (fetches.known(), fetches.failures) == ({"key_set": 1, "certificate": 0}, {"key_set": 1})
     assert fetches.good_at("key set") == {URL: 1.0}
     fetches.good(URL, "key set", 3000)
     assert fetches.states() == {URL: Fetched("key set", 3000)}
