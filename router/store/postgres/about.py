@@ -32,14 +32,15 @@ _QUEUE = f"""
     FROM (SELECT count(*) AS counted FROM (SELECT FROM queue LIMIT {COUNTED + 1}) first) counted,
         pg_stat_user_tables WHERE relid = 'queue'::regclass
 """
+# A session may have no start though we may see it: it began or ended while the view was read.
 _FEED = f"""
     SELECT pg_snapshot_xmax(now)::text::bigint - pg_snapshot_xmin(now)::text::bigint,
         CASE WHEN all_seen THEN coalesce({_MS.format("clock_timestamp() - oldest")}, 0) END
     FROM pg_current_snapshot() AS now, (
-        SELECT count(*) = count(began) AS all_seen, min(began) AS oldest FROM (
-            SELECT xact_start AS began FROM pg_stat_activity
+        SELECT coalesce(bool_and(seen), true) AS all_seen, min(began) AS oldest FROM (
+            SELECT xact_start AS began, backend_type IS NOT NULL AS seen FROM pg_stat_activity
             WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
-            UNION ALL SELECT prepared FROM pg_prepared_xacts
+            UNION ALL SELECT prepared, true FROM pg_prepared_xacts
         ) writing
     ) began
 """
@@ -49,7 +50,7 @@ _OLDEST = """
             format('session %s (%s)', pid, coalesce(nullif(application_name, ''), '?')) AS holder
         FROM pg_stat_activity WHERE pid <> pg_backend_pid()
         AND coalesce(datname, current_database()) = current_database()
-        AND backend_type IS DISTINCT FROM 'autovacuum worker'
+        AND coalesce(backend_type, '') NOT LIKE 'autovacuum %'
         UNION ALL SELECT age(transaction), format('prepared transaction %s', gid)
         FROM pg_prepared_xacts WHERE database = current_database()
         UNION ALL SELECT age(xmin), format('replication slot %s', slot_name)

@@ -19,6 +19,7 @@ from router.store.values import NodeSeen
 from router.wiring.stores import about_database
 from tests.builders import NOW
 from tests.conformance.fleet import a_card
+from tests.postgres.server import USER, Server
 from tests.store_values import FAR, Maker, lease_one
 
 
@@ -174,24 +175,30 @@ def test_doctor_asks_the_database(address: PostgresDatabase) -> None:
 NUMBERED = "SELECT pg_current_xact_id()"
 
 
+@pytest.mark.parametrize("user", [USER, "postgres"])
 def test_what_holds_the_feed_and_vacuums_back_is_told(
-    address: PostgresDatabase, postgres: str
+    address: PostgresDatabase, postgres: str, postgres_server: Server, worker_id: str, user: str
 ) -> None:
+    """When it began is known to a role that may see it: one of another role, to the superuser."""
+    theirs = postgres_server.address(worker_id, user="postgres")
+    asker = postgres_server.address(worker_id, user=user)
+
     async def found() -> DatabaseAbout:
         import asyncpg  # noqa: PLC0415 - a driver that few tests need
 
-        other = await asyncpg.connect(postgres, server_settings={"application_name": "a report"})
+        other = await asyncpg.connect(theirs, server_settings={"application_name": "a report"})
         try:
             async with other.transaction(isolation="repeatable_read"):
                 await other.execute(NUMBERED)
                 async with asyncpg.create_pool(postgres, min_size=1, max_size=1) as later:
                     await later.execute(NUMBERED)
-                return await about_database(address)
+                return await about_database(PostgresDatabase(DatabaseUrl(asker)))
         finally:
             await other.close()
 
     told = asyncio.run(found())
     assert told.feed_behind >= 1
-    assert told.horizon_ms is not None
-    assert told.oldest_xmin_of is not None
-    assert re.fullmatch(r"session \d+ \(a report\)", told.oldest_xmin_of)
+    assert (told.horizon_ms is not None) == told.sees_all == (user == "postgres")
+    if told.sees_all:
+        assert told.oldest_xmin_of is not None
+        assert re.fullmatch(r"session \d+ \(a report\)", told.oldest_xmin_of)
