@@ -206,6 +206,7 @@ def test_a_rules_file_is_checked_described_and_tested(code: Path, rig: Rig) -> N
     assert 'note: expected "coo 8", got "coo 7"' in said
 
 
+@pytest.mark.long
 def test_a_wrong_file_is_answered_in_its_terms(code: Path, rig: Rig) -> None:
     rig.write(WRONG)
     said = run(code, rig, "check", status=1)

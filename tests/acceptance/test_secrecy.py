@@ -126,6 +126,7 @@ def rig(tracer: tuple[str, ...]) -> Iterator[Rig]:
         yield rig
 
 
+@pytest.mark.long
 def test_neither_commands_nor_plugins_see_what_the_router_holds(
     rig: Rig, send: Send, tracer: tuple[str, ...]
 ) -> None:

@@ -338,6 +338,7 @@ class Histories(RuleBasedStateMachine):
     ("histories", "steps"),
     [(3, 15), pytest.param(20, 30, marks=[pytest.mark.long, pytest.mark.timeout(600)])],
 )
+@pytest.mark.long
 def test_two_stores_of_one_database_and_the_model(
     postgres: str, postgres_server: Server, worker_id: str, histories: int, steps: int
 ) -> None:

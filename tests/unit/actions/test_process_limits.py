@@ -56,6 +56,7 @@ async def test_too_much_memory_fails_the_command_alone() -> None:
     assert "MemoryError" in outcome.result["stderr"]
 
 
+@pytest.mark.long
 async def test_too_much_processor_time_is_said() -> None:
     outcome = await _run(_sh("while :; do :; done", limits=ShellLimits(cpu_s=1)))
     assert isinstance(outcome, RetryOutcome)

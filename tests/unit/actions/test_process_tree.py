@@ -134,6 +134,7 @@ async def _storm(folder: Path) -> tuple[Child, list[int]]:
     return child, [int(pid) for pid in started.read_text().split()]
 
 
+@pytest.mark.long
 async def test_a_storm_is_ended_in_turns(tmp_path: Path) -> None:
     """1,500 processes in another session: all end, and the loop is kept for nobody."""
     child, pids = await _storm(tmp_path)

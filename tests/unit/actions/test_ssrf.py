@@ -179,6 +179,7 @@ async def test_beside_an_allowed_answer(canary: Canary, form: str) -> None:
     assert canary.touched == 0
 
 
+@pytest.mark.long
 async def test_a_refused_answer_is_refused_behind_one_that_was_allowed(canary: Canary) -> None:
     """Nobody is there at the allowed address, so the next one is looked at: for itself."""
     answers = ["2001:db8::1", "127.0.0.1"]

@@ -62,7 +62,9 @@ def test_it_says_how_the_database_is_and_who_shares_it(
         "connections", "standby", "node", "", "", "node",
     ]  # fmt: skip
     assert said["database"].startswith("PostgreSQL ")
-    assert re.search(r"[KM]iB: attempts .* KiB, deliveries .* KiB, jobs .* KiB$", said["size"])
+    assert re.search(
+        r"[KM]iB: attempts .* [KM]iB, deliveries .* [KM]iB, jobs .* [KM]iB$", said["size"]
+    )
     assert re.fullmatch(r"\d+ days since 20\d\d-\d\d-\d\d", said["partitions"])
     assert said["queue"].startswith("2 open jobs, ")
     assert re.fullmatch(r".* behind, \d+ transactions", said["feed"])

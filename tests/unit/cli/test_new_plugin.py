@@ -23,6 +23,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.long
 def test_it_passes_check_and_its_own_test(router: Router, tmp_path: Path) -> None:
     Path("rules.yaml").write_text(RULES, "utf-8")
     ran = router("new", "plugin", "stocktaking")

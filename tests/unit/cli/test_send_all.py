@@ -53,6 +53,7 @@ def test_all_of_a_batching_sender(
     assert {verdict("email", r, mail_key[1]) for r in it.seen} == {Verified("s")}
 
 
+@pytest.mark.long
 def test_one_failure_among_all_is_a_problem(router: Router, rules: Path, sink: MakeSink) -> None:
     it = sink(200, 503, 200)
     ran = router("send", "-f", rules, "shop", "--all", "--to", it.url)

@@ -62,6 +62,7 @@ def serve(rules: Path, listen: int, admin: int) -> list[str]:
     return [sys.executable, "-m", "router", "serve", "--dev", str(rules), *addresses]
 
 
+@pytest.mark.long
 def test_a_taken_port_is_one_clear_message(rules: Path) -> None:
     """And nothing else: what had started was ended before its store was closed."""
     with socket.socket() as taken:
@@ -79,6 +80,7 @@ def test_a_taken_port_is_one_clear_message(rules: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}])
+@pytest.mark.long
 def test_a_terminal_shows_lines_for_people(more: dict[str, str], rules: Path) -> None:
     listen, admin = free_ports(2)
     leader, follower = pty.openpty()

@@ -75,6 +75,7 @@ async def test_a_redirect_is_not_followed(api: ApiServer, client: ProviderClient
 
 
 @pytest.mark.parametrize("name", ["hints_a_thousand_at_once", "chunks_of_one_byte"])
+@pytest.mark.long
 async def test_an_answer_that_is_parsed_in_many_parts_keeps_the_loop_for_nobody(name: str) -> None:
     """The server asks senders' interfaces for their address ranges while it takes deliveries."""
     async with (

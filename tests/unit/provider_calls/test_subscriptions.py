@@ -176,6 +176,7 @@ async def test_what_is_throttled_for_ever_is_refused(
     assert (result.outcome, result.words) == ("refused", "Throttled")
 
 
+@pytest.mark.long
 async def test_four_a_second_and_no_more(api: ApiServer, client: ProviderClient) -> None:
     """The server counts by the same clock, and would answer 429 to a fifth."""
     world = World(api, client)

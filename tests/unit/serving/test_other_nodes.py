@@ -259,6 +259,7 @@ async def test_refusals_of_all_come_newest_first_with_the_names_of_their_routers
     assert found.unasked == ()
 
 
+@pytest.mark.long
 async def test_who_cannot_be_asked_is_named_and_the_others_answer(
     world: World, peer: Peer, third: Peer
 ) -> None:

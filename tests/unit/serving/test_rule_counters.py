@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Mapping
 
+import pytest
+
 from router import log
 from router.errors import StoreUnavailable
 from router.metrics import RuleTotals
@@ -82,6 +84,7 @@ async def test_several_who_look_at_once_count_nothing_twice() -> None:
     assert {count.matched for count in (await store.reads.rule_counts()).values()} == {1}
 
 
+@pytest.mark.long
 async def test_who_looks_does_not_wait_for_a_store_that_hangs() -> None:
     class Hanging(ModelStore):
         async def count_rules(self, counts: object) -> None:

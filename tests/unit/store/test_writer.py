@@ -335,6 +335,7 @@ async def test_what_is_committed_into_a_store_that_is_gone_is_not_answered(
     await again.close()
 
 
+@pytest.mark.long
 async def test_a_store_that_nobody_writes_is_looked_for(store: SqliteStore, path: Path) -> None:
     path.unlink()
     assert "the store is gone" in await store.failure

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from router.web.client_address import Peers
@@ -19,6 +20,7 @@ async def test_a_silent_connection_is_closed() -> None:
         assert await client.rest() == b""
 
 
+@pytest.mark.long
 async def test_half_a_head_gets_408() -> None:
     async with serving(header_s=1.0) as server:
         client = await server.connect()
@@ -28,6 +30,7 @@ async def test_half_a_head_gets_408() -> None:
         assert server.intake.refusals == [("x", "header_timeout", 408)]
 
 
+@pytest.mark.long
 async def test_an_http_0_9_line_ends() -> None:
     async with serving(header_s=1.0) as server:
         client = await server.connect()

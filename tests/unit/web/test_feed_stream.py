@@ -67,6 +67,7 @@ async def test_a_client_that_goes_is_gone_though_nothing_happens() -> None:
         await until(lambda: feed.watchers == 0)
 
 
+@pytest.mark.long
 async def test_a_client_that_reads_nothing_is_dropped_and_holds_up_nobody() -> None:
     async with serving(answer_s=0.3) as (feed, listener):
         stalled, other = [await asyncio.open_connection(*listener.bound) for _ in range(2)]

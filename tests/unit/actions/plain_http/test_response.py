@@ -192,6 +192,7 @@ def test_no_more_than_a_piece_behind_too_much_is_parsed() -> None:
     assert reader._received == PIECE
 
 
+@pytest.mark.long
 def test_no_bytes_do_more_than_be_refused() -> None:
     """20,000 random answers, good and spoilt: an answer, or an error of our own."""
     kinds = set()

@@ -302,6 +302,7 @@ def test_bodies_are_shown_whatever_they_are() -> None:
 
 
 @pytest.mark.parametrize("bodies", [True, False])
+@pytest.mark.long
 def test_an_answer_is_cut_and_its_json_twin_left_out(bodies: bool) -> None:
     result = {"status": 200, "text": "x" * 300_000, "json": {"a": 1}, "headers": {}, "stderr": ""}
     attempts = [Attempt("j", n, 0, 5, "succeeded", None, result, "g") for n in range(1, 54)]
