@@ -187,6 +187,10 @@ class RouterProcess:
         place = Path(f"/proc/{self.process.pid}/fd")
         return place.stat().st_size or sum(1 for _ in place.iterdir())
 
+    def says(self, words: str) -> None:
+        """Wait until its log has these words: a thread writes it, after what the line tells of."""
+        self.until(lambda: words in self.log.read_text("utf-8", "replace"), repr(words))
+
     def output(self) -> str:
         return self.log.read_text("utf-8", "replace")[-6000:]
 

@@ -51,7 +51,8 @@ def test_a_spoilt_job_is_dead_alone_and_somebody_hears_of_it(make_rig: MakeRig, 
             (rig.folder / "go").touch()
             router.until(lambda: all(end[1] > 3 for end in ends(rig.store)), "all to end")
             router.until(lambda: len(sink.received) == 1, "the call")
-            lines = [json.loads(line) for line in router.log.read_text().splitlines()]
+            assert router.stop() == 0, router.output()
+        lines = [json.loads(line) for line in router.log.read_text().splitlines()]
         assert [(state, reason) for _, state, reason in ends(rig.store)] == [
             (5, None),
             (4, "corrupt"),

@@ -56,7 +56,7 @@ def test_deliveries_come_over_tls_and_a_renewed_certificate_is_taken(make_rig: M
         (rig.folder / "cert.pem").write_text("half")
         router.signal(signal.SIGHUP)
         router.until(lambda: "reload failed" in router.output(), "the failed reload")
-        assert "server.tls" in router.output()
+        router.says("server.tls")
         assert called(rig, "send", "code", "push")[0] == 0
         write_certificate(rig.folder, HOST)
         router.until(lambda: renewed(router, rig.folder), "the new certificate")

@@ -231,7 +231,7 @@ def test_a_delivery_is_routed_run_settled_and_shown(code: Path, rig: Rig) -> Non
             return (found.jobs, found.succeeded) == (2, 2)
 
         router.until(ended, "both jobs to succeed")
-        assert "it had 6 feathers" in router.output()
+        router.says("it had 6 feathers")
         with urllib.request.urlopen(f"{router.admin_url}/deliveries/{delivery}") as page:  # noqa: S310
             text = page.read().decode()
         assert "feathers" in text

@@ -75,5 +75,6 @@ def test_a_file_whose_own_tests_fail_never_takes_effect(make_rig: MakeRig, send:
             "settings": [],
             "needs_restart": [],
         }
-        lines = [json.loads(line) for line in router.log.read_text("utf-8").splitlines()]
+        assert router.stop() == 0, router.output()
+    lines = [json.loads(line) for line in router.log.read_text("utf-8").splitlines()]
     assert [line["changed"] for line in lines if line["event"] == "reloaded"] == [["main"]]

@@ -47,7 +47,7 @@ def test_a_signed_delivery_runs_its_actions(
             answer = send(rig, sender, 1)
             assert (answer.status_code, answer.json()["status"]) == (200, "accepted")
             router.until(lambda: all_ended(rig, 3), "three jobs to succeed")
-            assert f"saw {event} 1" in router.output()
+            router.says(f"saw {event} 1")
         [call] = sink.received
         kept = (rig.folder / "shell.out").read_bytes()
     assert json.loads(call.body)["number"] == json.loads(kept)["number"] == 1
