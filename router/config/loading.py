@@ -108,6 +108,7 @@ def _load(
     if report.failed:
         return Loaded(None, report.sorted())
     if thorough:
+        run_checks(compiled, "thorough")
         check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()

@@ -1,7 +1,7 @@
 """
 Every code has a file that says exactly that, a close neighbour that is silent, and a page.
 
-A new code needs a row (in CHECKS of router/config/checks.py, or in router/config/codes.py for what
+A new code needs a row (in CHECKS of router/config/checks/, or in router/config/codes.py for what
 one key shows), and `codes/CODE/bad.yaml` and `good.yaml`, which differ in nothing but what matters;
 then GOLDEN=write makes its page in docs/codes/ and its line in docs/diagnostics.md.
 """

@@ -1,0 +1,65 @@
+"""
+Checks of a whole rules file: a function each, and a row each in CHECKS.
+
+A check looks at a file that has been read and compiled, and yields what it finds: where, what is
+wrong, and how to mend it. Its row holds its code, what the code says, and when it runs. To add one:
+write the function here and its row below, and `bad.yaml` and `good.yaml` in
+`tests/golden/codes/CODE/`; `GOLDEN=write pytest -n0 tests/golden/test_codes.py` then makes its page
+and its line in docs/diagnostics.md. What one key alone shows is found where that key is compiled.
+"""
+
+from router.config.checks import names, rules
+from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
+from router.yaml_source import SourceText, opening
+
+__all__ = ["CHECKS", "CompiledFile", "FileCheck", "run_checks"]
+
+
+def run_checks(file: CompiledFile, when: str) -> None:
+    """Report what the checks find that run now."""
+    report = file.context.report
+    for check in CHECKS:
+        if check.when == when:
+            add = report.error if check.severity == "error" else report.warning
+            for place, message, *hint in check.run(file):
+                add(check.code, message, *_offsets(file, place), *hint)
+
+
+def _offsets(file: CompiledFile, place: Place) -> tuple[int, int]:
+    if isinstance(place, TextSpan):
+        return file.context.span(place.text, (place.start, place.end))
+    return opening(place.node if isinstance(place, SourceText) else place)
+
+
+CHECKS = (
+    FileCheck("define-cycle", "A definition needs itself.", names.define_cycles),
+    FileCheck("duplicate-rule", "Two rules have the same id.", rules.duplicate_rules),
+    FileCheck(
+        "otherwise-with-match",
+        "`otherwise` and `match` exclude each other.",
+        rules.otherwise_with_match,
+    ),
+    FileCheck(
+        "never-matches",
+        "An empty list means that the rule could never match.",
+        rules.never_matching,
+    ),
+    FileCheck(
+        "empty-match",
+        "`match` is an empty list: the rule would take every event.",
+        rules.empty_matches,
+    ),
+    FileCheck("no-actions", "A rule has an empty list of actions.", rules.without_actions),
+    FileCheck(
+        "unreachable-otherwise",
+        "An `otherwise` rule can never run, because another rule always matches.",
+        rules.unreachable_rules,
+        severity="warning",
+    ),
+    FileCheck(
+        "unused-secret", "A secret is used nowhere.", names.unused_secrets, "right", "warning"
+    ),
+    FileCheck(
+        "unused-target", "A target is used by no action.", names.unused_targets, "right", "warning"
+    ),
+)
