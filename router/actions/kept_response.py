@@ -5,12 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from router.actions.plain_http.response import HttpAnswer
-from router.expressions.json_text import NotJson, decode_json
 from router.kinds.http import HttpCall
+from router.kinds.json_results import holds_json, json_of
 from router.log import MASK, Redactor
-from router.model.delivery import JSON, REMOVED
+from router.model.delivery import REMOVED
 
-DEPTH_MAX = 64
 HEADERS_MAX = 16 * 1024
 CREDENTIAL_WORDS = ("auth", "token", "key", "secret", "cookie", "password", "signature")
 NOT_CREDENTIALS = frozenset({"idempotency-key"})
@@ -31,7 +30,7 @@ def result_of(call: HttpCall, answer: HttpAnswer, redactor: Redactor) -> dict[st
         result["text"] = text = redactor.cut_text(text, end=cut)
     if cut:
         result["truncated"] = True
-    elif text[:1] in ("{", "[") or "json" in kept.get("content-type", ""):
+    elif holds_json(kept, text):
         found = json_of(text)
         # Without an escape, every text in it stands in the whole text as it is.
         result |= redactor.json_value(found) if known or "\\" in text else found
@@ -85,29 +84,3 @@ def masked(text: str, masks: tuple[str, ...]) -> str:
     for mask in masks:
         text = text.replace(mask, MASK)
     return text
-
-
-def json_of(text: str) -> dict[str, JSON]:
-    """`{"json": value}` when the text is JSON no deeper than 64, else nothing."""
-    try:
-        value = decode_json(text.encode())
-    except (NotJson, UnicodeEncodeError):
-        return {}
-    few = text.count("{") + text.count("[") <= DEPTH_MAX
-    return {"json": value} if few or _is_shallow(value) else {}
-
-
-def _is_shallow(value: JSON) -> bool:
-    """Whether every later reader can walk it."""
-    level = [value]
-    for _ in range(DEPTH_MAX):
-        level = [child for item in level for child in _children(item)]
-        if not level:
-            return True
-    return False
-
-
-def _children(value: JSON) -> list[JSON]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 
 from router.actions.begun import EndOfWork, waited_for
-from router.actions.kept_response import json_of
 from router.actions.plugin_child import BrokenPluginChild, Heard, PluginChild
 from router.actions.shell import signal_name
 from router.dispatch.protocol import Cancel, Ended
 from router.expressions import encode_json
+from router.kinds.json_results import json_of
 from router.kinds.kind import ActionCall
 from router.kinds.python import PythonCall
 from router.log import Redactor

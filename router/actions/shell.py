@@ -11,10 +11,10 @@ from typing import Any
 
 from router.actions.begun import EndOfWork, waited_for
 from router.actions.child import Child, Owner
-from router.actions.kept_response import json_of
 from router.actions.live_output import Watching, secrets_of
 from router.actions.process_limits import ProcessSetupError, bounded, handed, owner_of
 from router.dispatch.protocol import Cancel, Ended
+from router.kinds.json_results import json_of
 from router.kinds.kind import ActionCall
 from router.kinds.shell import ShellCall, of_exit
 from router.log import Redactor

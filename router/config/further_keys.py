@@ -17,15 +17,21 @@ _CALL_TYPES: Mapping[CallForm, Any] = {
     "json": Node | None,
 }
 _ACTIONS = tuple(EntryKey(key, key, row.entry, row.about) for key, row in SCHEMAS.items())
-_REPLIES = (kind.reply for kind in KINDS.values() if kind.reply is not None)
+_REPLIES = [kind.reply for kind in KINDS.values() if kind.reply is not None]
+_CONTENTS = {name: part for reply in _REPLIES for name, part in reply.contents.items()}
 _CALLS = {name: field for kind in KINDS.values() for name, field in kind.calls.items()}
+
+
+def _code_type(values: range | tuple[str, ...]) -> Any:
+    return int if isinstance(values, range) else Literal[values]
+
 
 FURTHER: FurtherKeys = {
     ActionEntry: _ACTIONS,
     SharedActionEntry: _ACTIONS,
-    ReplyEntry: tuple(
-        EntryKey(r.key, r.key, int if isinstance(r.values, range) else Literal[r.values], r.about)
-        for r in _REPLIES
+    ReplyEntry: (
+        *(EntryKey(r.key, r.key, _code_type(r.values), r.about) for r in _REPLIES),
+        *(EntryKey(n, n, _CALL_TYPES[part.form], part.about) for n, part in _CONTENTS.items()),
     ),
     CallEntry: tuple(EntryKey(n, n, _CALL_TYPES[f.form], f.about) for n, f in _CALLS.items()),
 }

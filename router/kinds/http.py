@@ -12,10 +12,12 @@ import msgspec
 
 from router.errors import RenderError
 from router.expressions import NotJson, Template, decode_json, encode_json
+from router.kinds.json_results import holds_json, json_of
 from router.kinds.kind import (
     CallField,
     Kind,
     Rendering,
+    ReplyContent,
     ReplyKey,
     ResultFields,
     SecretTexts,
@@ -294,7 +296,17 @@ def of_status(
 
 def _simulated(call: HttpCall, answer: SimulatedAnswer) -> Outcome:
     status = call.accept[0][0] if answer.reply is None else int(answer.reply)
-    return of_status(call, status, answer.after_s)
+    if not answer.contents:
+        return of_status(call, status, answer.after_s)
+    headers = {name.lower(): value for name, value in answer.contents.get("headers", {}).items()}
+    text = answer.contents.get("text", "")
+    if "json" in answer.contents:
+        headers.setdefault("content-type", "application/json")
+        text = encode_json(answer.contents["json"]).decode()
+    result = {"status": status, "headers": headers, "text": text}
+    if holds_json(headers, text):
+        result |= json_of(text)
+    return of_status(call, status, answer.after_s, result)
 
 
 def _form(spec: HttpSpec, field: str) -> TemplateForm:
@@ -336,6 +348,12 @@ HTTP = Kind(
         "no final HTTP status",
         "'status' (Retry-After)",
         range(200, 600),
+        {
+            "headers": ReplyContent("Headers of the answer.", "table"),
+            "json": ReplyContent("The answer, as JSON.", "json"),
+            "text": ReplyContent("The body of the answer, as text."),
+        },
+        frozenset({"json", "text"}),
     ),
     outcome=_simulated,
     result=ResultFields(

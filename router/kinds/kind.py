@@ -90,11 +90,19 @@ class CallField(msgspec.Struct, Generic[C], frozen=True):
     lower: bool = False
 
 
+class ReplyContent(msgspec.Struct, frozen=True):
+    """A part of an answer that becomes that part of the result."""
+
+    about: str
+    form: CallForm = "text"
+
+
 class ReplyKey(msgspec.Struct, frozen=True):
     """
     The key of a test's `replies` that says how an attempt is answered, and its values: numbers of
     a range (a lone number means this key), or words. `otherwise` says what another number is not.
     `after`, in words, are the values beside which `after` may stand, `waits` these values.
+    `contents` may be said as well, of those of `either` one.
     """
 
     key: str
@@ -103,6 +111,8 @@ class ReplyKey(msgspec.Struct, frozen=True):
     otherwise: str
     after: str | None
     waits: Collection[int | str]
+    contents: Mapping[str, ReplyContent] = {}
+    either: frozenset[str] = frozenset()
 
 
 class ResultFields(msgspec.Struct, frozen=True):

@@ -7,7 +7,15 @@ from typing import Any, ClassVar
 import msgspec
 
 from router.expressions import rfc3339
-from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields, SecretTexts
+from router.kinds.kind import (
+    CallField,
+    Kind,
+    Rendering,
+    ReplyContent,
+    ReplyKey,
+    ResultFields,
+    SecretTexts,
+)
 from router.kinds.shell import child_environment
 from router.kinds.templates import json_value, texts_in
 from router.model.headers import joined_headers
@@ -118,7 +126,7 @@ def _simulated(call: PythonCall, answer: SimulatedAnswer) -> Outcome:
     del call
     if answer.reply == "Retry":
         return RetryOutcome("temporary", "Retry was raised", answer.after_s)
-    return FailOutcome("Fail was raised") if answer.reply == "Fail" else Done()
+    return FailOutcome("Fail was raised") if answer.reply == "Fail" else Done(dict(answer.contents))
 
 
 PYTHON = Kind(
@@ -138,6 +146,8 @@ PYTHON = Kind(
         "",
         "'raises: Retry'",
         ("Retry",),
+        {"value": ReplyContent("What the plugin returns.", "json")},
+        frozenset({"raises", "value"}),
     ),
     outcome=_simulated,
     result=ResultFields(types={"value": "any"}, code=None, shown="", output=("stderr", "stdout")),

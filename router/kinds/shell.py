@@ -7,11 +7,21 @@ import msgspec
 
 from router.errors import RenderError
 from router.expressions import Template, encode_json
-from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields, by_job
+from router.kinds.json_results import json_of
+from router.kinds.kind import (
+    CallField,
+    Kind,
+    Rendering,
+    ReplyContent,
+    ReplyKey,
+    ResultFields,
+    by_job,
+)
 from router.kinds.templates import Scope, json_value
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import NONE
 from router.model.settings import ShellLimits, TargetLimits
+from router.model.trial import SimulatedAnswer
 
 CHILD_VARIABLES = ("PATH", "HOME", "LANG")
 TEMPORARY, WRONG = 75, 78
@@ -143,6 +153,16 @@ def of_exit(code: int, result: dict[str, Any]) -> Outcome:
     return RetryOutcome("error", f"exit {code}", None, result)
 
 
+def _simulated(call: ShellCall, answer: SimulatedAnswer) -> Outcome:
+    del call
+    code, said = int(answer.reply or 0), answer.contents
+    if not said:
+        return of_exit(code, {"exit": code})
+    stdout = encode_json(said["json"]).decode() if "json" in said else said.get("stdout", "")
+    result = {"exit": code, "stdout": stdout, "stderr": said.get("stderr", "")}
+    return of_exit(code, result | json_of(stdout.strip()))
+
+
 SHELL = Kind(
     name="shell",
     number=1,
@@ -160,8 +180,21 @@ SHELL = Kind(
             lambda call: None if call.stdin is None else call.stdin.decode("utf-8", "replace"),
         ),
     },
-    reply=ReplyKey("exit", "An exit code.", range(256), "no exit code", None, ()),
-    outcome=lambda _call, answer: of_exit(int(answer.reply or 0), {"exit": int(answer.reply or 0)}),
+    reply=ReplyKey(
+        "exit",
+        "An exit code.",
+        range(256),
+        "no exit code",
+        None,
+        (),
+        {
+            "stdout": ReplyContent("What it prints."),
+            "json": ReplyContent("The answer, as JSON.", "json"),
+            "stderr": ReplyContent("What it prints as errors."),
+        },
+        frozenset({"stdout", "json"}),
+    ),
+    outcome=_simulated,
     result=ResultFields(
         types={"exit": "number", "stdout": "text", "json": "any"},
         code="exit",

@@ -63,12 +63,14 @@ class SimulatedAnswer(msgspec.Struct, frozen=True):
     """
     What an action's attempt meets, success if nothing is said: `reply` in the terms of its kind (a
     status, an exit code, what a plugin raises), or no answer at all. `after_s` is what the target
-    (Retry-After) or the plugin (`Retry(after=…)`) asks for.
+    (Retry-After) or the plugin (`Retry(after=…)`) asks for. `contents` are further parts of the
+    answer, by the keys of its kind.
     """
 
     reply: int | str | None = None
     error: Literal["network", "timeout"] | None = None
     after_s: float | None = None
+    contents: Mapping[str, Any] = {}
 
 
 class ExpectedCall(msgspec.Struct, frozen=True):

@@ -90,3 +90,7 @@ def test_a_plugin_returns_raises_or_hangs(
 def test_what_is_not_said_is_success(call: ActionCall) -> None:
     assert isinstance(simulated(call, SimulatedAnswer()), Done)
     assert isinstance(simulated(call, SimulatedAnswer(error="network")), RetryOutcome)
+
+
+def test_what_a_plugin_returns_is_its_result() -> None:
+    assert simulated(PLUGIN, SimulatedAnswer(contents={"value": [7]})) == Done({"value": [7]})

@@ -1,0 +1,36 @@
+"""Runs the tests of a rules file given as text."""
+
+import random
+from pathlib import Path
+
+from router.config import load, render_text
+from router.rehearsal import TrialResult, TrialRunner
+
+HEAD = """\
+version: 1
+secrets: {shop: {env: A}}
+endpoints:
+  shop: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, secrets: shop}
+rules:
+"""
+
+
+def rehearse(text: str, path: Path = Path("rules.yaml")) -> list[TrialResult]:
+    """What came of each test of a right file, read as if it lay at `path`."""
+    loaded = load(text, path=str(path), env={})
+    assert loaded.ruleset is not None, render_text(loaded.diagnostics)
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(7).randbytes)
+    return [runner.run(trial) for trial in loaded.trials]
+
+
+def said(text: str, path: Path = Path("rules.yaml")) -> list[str]:
+    """Every line about a test that failed."""
+    return [line for result in rehearse(text, path) for line in result.failures]
+
+
+def found(text: str, path: Path = Path("rules.yaml")) -> list[str]:
+    """What loading says of the file, a line each: code, message, hint."""
+    loaded = load(text, path=str(path), env={})
+    return [
+        f"{d.code}: {d.message}" + (f" ({d.hint})" if d.hint else "") for d in loaded.diagnostics
+    ]
