@@ -19,7 +19,7 @@ from router.typing.infer import TABLES
 from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeFinding, TypeWalk, span_of
 from router.typing.scenes import Scene, Scenes, TypedSender
-from router.typing.walk import Reading, Views, either, kept, opened, reached, walked
+from router.typing.walk import Reading, SceneIndex, Views, either, kept, opened, walked
 from router.yaml_source import SourceText
 
 Compiled = Mapping[int, Written]
@@ -56,6 +56,7 @@ class Typing:
         self._defines = defines
         self._senders = senders
         self._clean: dict[tuple[int, str, str], bool] = {}
+        self._opened: dict[int, tuple[Views, SceneIndex]] = {}
         self._users: dict[str, dict[int, Scene]] = {}
         self._kept: list[tuple[Scene, ...]] = []
         self._reported: set[tuple[int, str, int]] = set()
@@ -104,14 +105,16 @@ class Typing:
             return
         compiled = {id(w.text): w for w in texts.written if w.place == "'match'"}
         entries = texts.entry.match or []
-        before = opened(scenes)
+        before, index = self._scenes_of(scenes)
         for at, entry in enumerate(entries):
             if at:
-                before = kept(known_after(entries[at - 1], compiled, before), before)
+                before = kept(known_after(entries[at - 1], compiled, index, before), before)
             self._condition(entry, compiled, scenes, before)
 
         def known() -> Views:
-            return kept(known_after(entries[-1], compiled, before), before) if entries else before
+            if not entries:
+                return before
+            return kept(known_after(entries[-1], compiled, index, before), before)
 
         for written in texts.written:
             if id(written.text) not in compiled:
@@ -126,20 +129,27 @@ class Typing:
         self, entry: ConditionEntry, compiled: Compiled, scenes: Sequence[Scene], views: Views
     ) -> None:
         """Check one condition, where this is known."""
+        _, index = self._scenes_of(scenes)
         if entry.negated is not None:
             self._condition(entry.negated, compiled, scenes, views)
         for one in entry.any_of or ():
             self._condition(one, compiled, scenes, views)
-            views = known_after(one, compiled, views, holds=False)
+            views = known_after(one, compiled, index, views, holds=False)
         written = compiled.get(id(entry.test)) if entry.test is not None else None
         if written is not None and isinstance(written.compiled, Expression):
             self._used(written.compiled, scenes)
             tree = written.compiled.tree
-            near = reached(written.compiled, scenes, views)
+            near = index.reached(written.compiled, views)
             found = combined(walked(written.compiled, "verdict", scenes, near), whole=near is views)
             self._report(written.text, 0, found)
             if any(f.code == "always-true" and f.span == span_of(tree) for f in found):
                 self.constant.add(id(entry))
+
+    def _scenes_of(self, scenes: Sequence[Scene]) -> tuple[Views, SceneIndex]:
+        """What is known of each before anything has been read, and their index."""
+        if (found := self._opened.get(id(scenes))) is None:
+            found = self._opened[id(scenes)] = opened(scenes), SceneIndex(scenes)
+        return found
 
     # -- definitions ----------------------------------------------------------------------------
 
@@ -201,29 +211,42 @@ class Typing:
 
 
 def known_after(
-    entry: ConditionEntry, compiled: Compiled, views: Views, *, holds: bool = True
+    entry: ConditionEntry,
+    compiled: Compiled,
+    index: SceneIndex,
+    views: Views,
+    *,
+    holds: bool = True,
 ) -> Views:
     """What is known once a condition has held, or has not."""
     if entry.negated is not None:
-        return known_after(entry.negated, compiled, views, holds=not holds)
+        return known_after(entry.negated, compiled, index, views, holds=not holds)
     if entry.any_of is not None:
-        return _after_any(entry.any_of, compiled, views, holds=holds)
+        return _after_any(entry.any_of, compiled, index, views, holds=holds)
     written = compiled.get(id(entry.test)) if entry.test is not None else None
     if written is None or not isinstance(written.compiled, Expression):
         return views
     tree, run = written.compiled.tree, TypeWalk(written.compiled.text, TABLES)
     narrow = when_true if holds else when_false
-    return tuple(None if view is None else narrow(run, tree, view) for view in views)
+    if holds:
+        views = index.reached(written.compiled, views)
+    after = ((at, narrow(run, tree, view)) for at, view in views.items())
+    return {at: view for at, view in after if view is not None}
 
 
 def _after_any(
-    entries: Iterable[ConditionEntry], compiled: Compiled, views: Views, *, holds: bool
+    entries: Iterable[ConditionEntry],
+    compiled: Compiled,
+    index: SceneIndex,
+    views: Views,
+    *,
+    holds: bool,
 ) -> Views:
     ways: list[Views] = []
     for entry in entries:
         if holds:
-            ways.append(known_after(entry, compiled, views))
-        views = known_after(entry, compiled, views, holds=False)
+            ways.append(known_after(entry, compiled, index, views))
+        views = known_after(entry, compiled, index, views, holds=False)
     if not holds:
         return views
     return either(ways) if ways else views

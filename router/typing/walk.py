@@ -1,6 +1,6 @@
 """One expression over several scenes: what is known in each, and what a walk finds there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Literal
 
@@ -15,18 +15,18 @@ from router.typing.run import TypeScope, TypeWalk
 from router.typing.scenes import Scene
 
 Reading = Literal["verdict", "value"]
-Views = tuple[TypeScope | None, ...]
-"""What is known in each scene; None where the rule cannot match."""
+Views = Mapping[int, TypeScope]
+"""What is known in each scene, by its number; scenes where the rule cannot match are left out."""
 
 
 def kept(views: Views, before: Views) -> Views:
     """What is known, unless nothing can match any more: the rest is still worth a look."""
-    return views if any(views) else before
+    return views or before
 
 
 def opened(scenes: Sequence[Scene]) -> Views:
     """What is known before anything has been read."""
-    return tuple(TypeScope(scene.roots) for scene in scenes)
+    return {at: TypeScope(scene.roots) for at, scene in enumerate(scenes)}
 
 
 def walked(
@@ -35,10 +35,10 @@ def walked(
     """Each scene by itself; those of no catalogue only where they can change anything."""
     known: list[WalkResult] = []
     guesses: list[tuple[Scene, TypeScope]] = []
-    for scene, view in zip(scenes, views, strict=True):
-        if view is not None and scene.guessed:
+    for at, view in views.items():
+        if (scene := scenes[at]).guessed:
             guesses.append((scene, view))
-        elif view is not None:
+        else:
             known.append(_walk(expression, reading, scene, view))
     if known and not any(is_constant(finding) for one in known for finding in one.run.findings):
         return known
@@ -57,24 +57,54 @@ def _walk(expression: Expression, reading: Reading, scene: Scene, view: TypeScop
     return WalkResult(run, scene.events, scene.guessed)
 
 
-def reached(expression: Expression, scenes: Sequence[Scene], views: Views) -> Views:
+class SceneIndex:
     """
-    The views but for those in which the expression asks for another event: of ten thousand rules
+    Finds the scenes in which a condition can hold by the event it asks for: of ten thousand rules
     with `topic == …` each concerns one kind of event.
     """
-    if len(scenes) == 1:
-        return views
-    needs = [need for need in needs_of(expression) if len(need.path) == 1]
-    if not needs:
-        return views
-    met = tuple(
-        view if view is not None and all(_meets(view.root, need) for need in needs) else None
-        for view in views
-    )
-    return views if met == views or not any(met) else met
+
+    def __init__(self, scenes: Sequence[Scene]) -> None:
+        self._scenes = scenes
+        self._texts: dict[str, tuple[set[int], dict[str, set[int]]]] = {}
+
+    def reached(self, expression: Expression, views: Views) -> Views:
+        """The views but for those in which the expression asks for another event; all if none."""
+        if len(views) == 1:
+            return views
+        needs = [need for need in needs_of(expression) if len(need.path) == 1]
+        if not needs:
+            return views
+        met = reduce(set.__and__, map(self._meeting, needs))
+        near = {
+            at: view
+            for at in sorted(met & views.keys())
+            if all(_meets((view := views[at]).root, need) for need in needs)
+        }
+        return near if 0 < len(near) < len(views) else views
+
+    def _meeting(self, need: FieldNeed) -> set[int]:
+        other, by_text = self._of_root(need.path[0])
+        if need.is_equality:
+            wanted = (by_text.get(one, ()) for one in need.values if isinstance(one, str))
+            return other.union(*wanted)
+        return other.union(*(where for text, where in by_text.items() if need.admits(text)))
+
+    def _of_root(self, name: str) -> tuple[set[int], dict[str, set[int]]]:
+        """The scenes by the constants that this root can be there, and those where it has none."""
+        if (found := self._texts.get(name)) is None:
+            found = self._texts[name] = set(), {}
+            for at, scene in enumerate(self._scenes):
+                kind = scene.roots.fields.get(name)
+                if kind is None or kind.texts is None or kind.kinds != TEXT:
+                    found[0].add(at)
+                else:
+                    for text in kind.texts:
+                        found[1].setdefault(text, set()).add(at)
+        return found
 
 
 def _meets(roots: Type, need: FieldNeed) -> bool:
+    """Whether it still can, after all that is known."""
     kind = roots.fields.get(need.path[0])
     if kind is None or kind.texts is None or kind.kinds != TEXT:
         return True
@@ -83,7 +113,10 @@ def _meets(roots: Type, need: FieldNeed) -> bool:
     return any(need.admits(text) for text in kind.texts)
 
 
-def either(ways: Sequence[Views]) -> Views:
+def either(ways: Iterable[Views]) -> Views:
     """What is known, scene by scene, when one of these ways holds."""
-    known = [[view for view in seen if view is not None] for seen in zip(*ways, strict=True)]
-    return tuple(reduce(both, seen) if seen else None for seen in known)
+    found: dict[int, list[TypeScope]] = {}
+    for way in ways:
+        for at, view in way.items():
+            found.setdefault(at, []).append(view)
+    return {at: reduce(both, found[at]) for at in sorted(found)}
