@@ -1,23 +1,37 @@
 """Did you mean …: the nearest of the names that would have been right."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 _WORK_MAX = 4_000_000
+_PREFIXES = re.compile(r"(?<![a-z])(?:un|de|dis|re|in|en)(?=[a-z]{2})")
+"""What makes another word of a word: `labeled` is no misspelling of `unlabeled`."""
 
 
 def nearest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str) -> str | None:
     """
-    The known word within edit distance 2 (1 below five letters), the first of several that are as
-    close; `fold` says what counts of a word.
+    The known word within edit distance 2, the first of several that are as close; 1 if the word
+    has four letters or either has three, 0 below. Two that differ by a prefix such as `un` are
+    never near. `fold` says what counts of a word.
     """
-    allowed = 2 if len(word) >= 5 else 1
-    best, least = None, allowed + 1
+    best, least, folded = None, 3, fold(word)
     for name in known:
-        if abs(len(name) - len(word)) < least:
-            distance = edit_distance(fold(word), fold(name), least)
-            if distance < least:
+        limit = min(least, _allowed(len(word), len(name)) + 1)
+        if abs(len(name) - len(word)) < limit:
+            distance = edit_distance(folded, fold(name), limit)
+            if distance < limit and not _differ_by_prefix(word, name):
                 best, least = name, distance
     return best
+
+
+def _allowed(letters: int, of_known: int) -> int:
+    if min(letters, of_known) < 3:
+        return 0
+    return 2 if letters >= 5 and of_known > 3 else 1
+
+
+def _differ_by_prefix(a: str, b: str) -> bool:
+    return a != b and _PREFIXES.sub("", a) == _PREFIXES.sub("", b)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:

@@ -120,13 +120,23 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
 
 
 def _nearly(run: TypeWalk, node: Node, view: TypeScope) -> None:
-    """Of a payload that is known by a sample only a name that is near another is doubtful."""
-    said, name = view.said or "the current value", str(node.value)
+    """
+    Where others may come, a name is doubtful that is near another; and, unless no more is known
+    than a sample, one that only other events have.
+    """
+    base, said, name = view.current, view.said or "the current value", str(node.value)
     path = _path_from_payload(view.said, name)
-    near = nearest(name, sorted(view.current.fields))
-    if near is not None and not (path and any(run.clues.elsewhere(path))):
-        message = f"the sample of this event has no '{name}' in {said}"
+    others = sorted(run.clues.elsewhere(path)) if path else []
+    near = None if others else nearest(name, sorted(base.fields))
+    in_shape = base.surely(OBJECT)
+    if near is not None:
+        known_by = "sender" if in_shape else "sample of this event"
+        message = f"the {known_by} has no '{name}' in {said}"
         run.warn("misspelt-field", message, node, f"did you mean '{near}'?")
+    elif others and in_shape:
+        message = f"{said} has no field '{name}' in these events"
+        hint = f"events that have it: {', '.join(others[:_SHOWN_MAX])}"
+        run.warn("unknown-field", message, node, hint)
 
 
 def _path_from_payload(said: str, name: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ Shapes of payloads, as a definition writes them, parsed into types.
           assumed: {size: integer}            # fields known from elsewhere, not from the interface
 
 An object may have more fields than it lists, and any of them may be missing or null, unless it
-says `closed: true`.
+says `closed: true`. `rest` beside `fields`: users name others, and only a name that is nearly one
+of these is doubtful.
 """
 
 from collections.abc import Callable, Mapping
@@ -57,7 +58,7 @@ _BASIC: dict[str, Type] = {
     **{name: Type(TEXT, format=name) for name in FORMATS},
 }
 _KEYS = frozenset({"type", "fields", "assumed", "closed", "rest", "items", "values", "known"})
-_PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known", "rest"}) | {"for"}
+_PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known"}) | {"for"}
 _DEPTH_MAX = 20
 
 
@@ -254,7 +255,7 @@ class _ShapeReader:
         rest = None if closed else ANY
         if "rest" in data:
             rest = self.shape(data["rest"], f"{place}.rest", depth + 1)
-        return Type(OBJECT, fields=fields, rest=rest)
+        return Type(OBJECT, fields=fields, rest=rest, partial="rest" in data and bool(fields))
 
 
 def _as_field(kind: Type, *, optional: bool, closed: bool) -> Type:

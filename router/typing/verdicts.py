@@ -1,5 +1,6 @@
 """What verdict a condition may have, and whether its leaves can decide anything at all."""
 
+import re
 from itertools import product
 
 from router.expressions.nodes import Node
@@ -30,6 +31,8 @@ from router.typing.run import TypeScope, TypeWalk, denied, span_of
 
 _PAIRS_MAX = 64
 _SHOWN_MAX = 8
+_AN_ID = re.compile(r"(?:\b|_)id\Z|Id\Z")
+"""The end of an id's name: none is 0, so its truth is its presence."""
 
 
 # -- joined
@@ -92,8 +95,9 @@ def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> int:
 
 def of_truth(run: TypeWalk, node: Node, view: TypeScope) -> int:
     kind = run.value(node, view)
-    if kind.surely(NUMBER) and node.kind != "literal" and not run.found_within(node):
-        said = run.source(node)
+    said = run.source(node)
+    is_number = kind.surely(NUMBER) and node.kind != "literal" and not _AN_ID.search(said)
+    if is_number and not run.found_within(node):
         run.warn(
             "number-as-condition",
             f"{said} is a number, and every number is true as a condition, 0 too",

@@ -36,3 +36,31 @@ def test_long_names_use_the_budget_up_sooner() -> None:
     suggest = Suggester(work=1_000)
     assert suggest.nearest("a" * 40, ["b" * 40, "a" * 39]) is None
     assert Suggester(work=10_000).nearest("a" * 40, ["b" * 40, "a" * 39]) == "a" * 39
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("unlabeled", "labeled"),
+        ("issues.labeled", "issues.unlabeled"),
+        ("pull_request.dequeued", "pull_request.enqueued"),
+        ("deactivated", "activated"),
+        ("dislike", "like"),
+        ("reopened", "opened"),
+        ("inactive", "active"),
+        ("id", "ip"),
+        ("cc", "bcc"),
+        ("ids", "id"),
+    ],
+)
+def test_two_words_are_no_misspellings_of_each_other(name: str, other: str) -> None:
+    assert Suggester().nearest(name, [other]) is None
+    assert Suggester().nearest(other, [name]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("unlabled", "unlabeled"), ("lable", "label"), ("ID", "id"), ("reopend", "reopened")],
+)
+def test_a_misspelling_of_such_a_word_is_one(name: str, meant: str) -> None:
+    assert Suggester().nearest(name, ["labeled", meant, "opened"]) == meant

@@ -54,7 +54,7 @@ def test_an_omitted_id_is_the_kind() -> None:
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        ("on", "did you mean 'one'?"),
+        ("oen", "did you mean 'one'?"),
         ("three", "no other action of this rule is called 'three'"),
         ("{one: ded}", "did you mean 'dead'?"),
         ("{one: [dead]}", "expected 'succeeded' or 'dead' or 'ended'"),

@@ -66,10 +66,22 @@ def test_a_definition_is_checked_once_for_the_events_of_its_users() -> None:
 
 
 def test_a_definition_that_nobody_uses_is_checked_for_everybody() -> None:
-    assert codes("define: {a: payload.total_prices, b: payload.anything}\n") == [
-        "misspelt-field",
-        "unknown-field",
-    ]
+    assert codes("define: {a: payload.total_prices, b: payload.anything}\n") == ["unknown-field"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("payload.order_id == 'A-1'", []),
+        ("payload.unique_args.emial == 'x'", []),
+        ("payload.emial == 'x'", ["misspelt-field"]),
+        ("payload.useragent == 'x'", ["unknown-field"]),
+    ],
+)
+def test_custom_arguments_stand_beside_the_senders_own_fields(
+    condition: str, said: list[str]
+) -> None:
+    assert codes(rule(condition, source="mail", events="delivered")) == said
 
 
 def test_the_type_of_a_definition_reaches_its_users() -> None:

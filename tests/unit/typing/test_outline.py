@@ -12,6 +12,8 @@ SAMPLE = {
     "items": [{"price": 5}, {"title": "Door"}],
     "status": "open",
     "tags": [],
+    "commonLabels": {"severity": "high"},
+    "custom_data": {"order": "A-1"},
 }
 
 
@@ -29,6 +31,9 @@ SAMPLE = {
         ("payload.items.anything == 'x'", []),
         ("payload.items[?status == 'x']", []),
         ("payload.tags[0].name == 'x'", []),
+        ("payload.commonLabels.severty == 'x'", []),
+        ("payload.custom_data.orders == 'x'", []),
+        ("payload.custom_dat.order == 'x'", ["misspelt-field"]),
     ],
 )
 def test_only_a_name_that_is_nearly_known_is_doubtful(expression: str, said: list[str]) -> None:
