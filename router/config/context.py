@@ -17,7 +17,8 @@ class LoadContext:
     `used_secrets` the secrets that something refers to. `included` holds the texts of the files
     that were read as part of this one, by name. A `thorough` load keeps in `written` where each
     template stands, by its text. `reworked` are the providers of endpoints whose `verify` has
-    keys, by the position of the endpoint.
+    keys, by the position of the endpoint. `tested`: tests are about to run or are judged, so the
+    files of payloads that they name, `payload_files`, are read.
     """
 
     def __init__(
@@ -43,6 +44,8 @@ class LoadContext:
         self.thorough = False
         self.written: dict[str, list[SourceText]] = {}
         self.reworked: dict[int, Provider] = {}
+        self.tested = False
+        self.payload_files: set[str] = set()
         # Faults of one scalar share its table: a long template may have thousands.
         self._mapped: tuple[Node, Sequence[int]] = (file.node, [])
 

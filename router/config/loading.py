@@ -43,11 +43,14 @@ VERSION = 1
 class Loaded(msgspec.Struct, frozen=True):
     """
     What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
+
+    `payload_files` are the files that these name.
     """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
     trials: tuple[Trial, ...] = ()
+    payload_files: frozenset[str] = frozenset()
 
 
 def load(
@@ -99,20 +102,22 @@ def _load(
     known = providers.builtin()
     context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
     context.included, context.thorough = included, thorough
+    context.tested = tests or thorough
     compiled, senders = _compile(context, text)
     ruleset = compiled.ruleset
     run_checks(compiled, "always")
     if not report.failed:
         run_checks(compiled, "right")
     trials = Trials(context, ruleset.rules, senders).compile(file.tests) if file.tests else ()
+    named = frozenset(context.payload_files)
     if report.failed:
-        return Loaded(None, report.sorted())
+        return Loaded(None, report.sorted(), payload_files=named)
     if thorough:
         run_checks(compiled, "thorough")
         check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()
-    return Loaded(ruleset, report.sorted(), trials)
+    return Loaded(ruleset, report.sorted(), trials, named)
 
 
 @contextmanager

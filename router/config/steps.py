@@ -5,6 +5,7 @@ from functools import partial
 from router.config.context import LoadContext
 from router.config.endpoints import is_open, provider_of
 from router.config.language import json_value
+from router.config.payloads import PayloadNames, payload_of
 from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.targets import HEADER_NAME
 from router.config.trial_schema import SendEntry
@@ -97,14 +98,21 @@ class StepCompiler:
         event = entry.event.value if entry.event else ""
         sample = provider.sample(event) if provider is not None and event else None
         payload: JSON = {} if sample is None else sample
+        names = None
+        if self.context.tested and provider is not None and event:
+            names = PayloadNames(self.context, provider, event)
+        file = None
         if entry.payload is not None:
-            payload = json_value(self.context, entry.payload)
-        changed, made = self._changed(entry, payload)
+            payload, file = payload_of(self.context, entry.payload)
+            if names is not None and file is None:
+                names.check_payload(entry.payload)
+        changed, made = self._changed(entry, payload, names)
         return Sending(
             endpoint=entry.endpoint.value if entry.endpoint else "",
             event=event,
             payload=changed,
             set=made,
+            exact=file is not None,
             headers=self._headers(entry, provider),
             tamper=entry.tamper,
             redeliver=bool(entry.redeliver),
@@ -140,9 +148,12 @@ class StepCompiler:
             return
         self._events.check([event], behind)
 
-    def _changed(self, entry: SendEntry, payload: JSON) -> tuple[JSON, tuple[Change, ...]]:
+    def _changed(
+        self, entry: SendEntry, payload: JSON, names: PayloadNames | None
+    ) -> tuple[JSON, tuple[Change, ...]]:
         """The payload with what `set` says, and that by path."""
         made: list[Change] = []
+        base = payload
         for path, node in entry.set or ():
             value = json_value(self.context, node)
             try:
@@ -151,6 +162,8 @@ class StepCompiler:
                 self._bad(f"nothing can be set there: {reason}", path)
             else:
                 made.append((path.value, value))
+                if names is not None:
+                    names.check_path(path, base)
         return payload, tuple(made)
 
     def _headers(self, entry: SendEntry, provider: Provider | None) -> dict[str, str | None]:

@@ -16,7 +16,10 @@ class SendEntry(Entry):
         Table[Node] | None,
         doc("Changes of the sample: dotted paths and values."),
     ] = None
-    payload: Annotated[Node | None, doc("A payload in place of the sample.")] = None
+    payload: Annotated[
+        Node | None,
+        doc("A payload in place of the sample, or the file that holds it.", {"file": "order.json"}),
+    ] = None
     headers: Annotated[Table[Node] | None, doc("Further headers.")] = None
     tamper: Annotated[
         Literal["signature", "body"] | None, doc("Forge the signature, or the body behind it.")

@@ -17,14 +17,15 @@ class Sending(msgspec.Struct, frozen=True):
     `every_ms` apart, and each sent twice with the same bytes when `redeliver` is set.
 
     `payload` is one event, or for a sender of batches also a list of them; what `set` has put into
-    it, by path, also stands over the id that is made. `headers` are set over
-    those of the sender, in lower case; None leaves one out.
+    it, by path, also stands over the id that is made; an `exact` one keeps its own ids. `headers`
+    are set over those of the sender, in lower case; None leaves one out.
     """
 
     endpoint: str
     event: str
     payload: JSON
     set: tuple[tuple[str, JSON], ...] = ()
+    exact: bool = False
     headers: Mapping[str, str | None] = {}
     tamper: Literal["signature", "body"] | None = None
     redeliver: bool = False

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from typing import Any
 
 from router.model.delivery import JSON
 
@@ -26,6 +27,19 @@ def steps(path: str) -> Path:
         found.append(step[1] if step[1] is not None else int(step[2]))
         position = step.end()
     return tuple(found)
+
+
+NOTHING = object()
+"""Stands for what is not there."""
+
+
+def part(value: Any, step: str | int) -> Any:
+    """What is at one step of a path, NOTHING if nothing is."""
+    if isinstance(value, dict):
+        return value.get(str(step), NOTHING)
+    if isinstance(value, list) and str(step).isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return NOTHING
 
 
 def put(payload: JSON, path: str, value: JSON) -> JSON:

@@ -167,7 +167,11 @@ class Senders:
         payload = sending.payload
         batch = provider.splits and isinstance(payload, list)
         events = payload if isinstance(payload, list) and batch else [payload]
-        numbered: JSON = [provider.numbered(event, self._id()) for event in events]
+        ids = [None if sending.exact else self._id() for _ in events]
+        numbered: JSON = [
+            event if id_ is None else provider.numbered(event, id_)
+            for event, id_ in zip(events, ids, strict=True)
+        ]
         numbered = numbered if batch else numbered[0]
         for path, value in sending.set:
             numbered = put(numbered, path, value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.rehearsal.rehearsing import HEAD, found, said
+from tests.rehearsing import HEAD, found, said
 
 CHAIN = (
     HEAD

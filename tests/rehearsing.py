@@ -17,7 +17,7 @@ rules:
 
 def rehearse(text: str, path: Path = Path("rules.yaml")) -> list[TrialResult]:
     """What came of each test of a right file, read as if it lay at `path`."""
-    loaded = load(text, path=str(path), env={})
+    loaded = load(text, path=str(path), env={}, tests=True)
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
     runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(7).randbytes)
     return [runner.run(trial) for trial in loaded.trials]
@@ -30,7 +30,7 @@ def said(text: str, path: Path = Path("rules.yaml")) -> list[str]:
 
 def found(text: str, path: Path = Path("rules.yaml")) -> list[str]:
     """What loading says of the file, a line each: code, message, hint."""
-    loaded = load(text, path=str(path), env={})
+    loaded = load(text, path=str(path), env={}, tests=True)
     return [
         f"{d.code}: {d.message}" + (f" ({d.hint})" if d.hint else "") for d in loaded.diagnostics
     ]
