@@ -10,6 +10,7 @@ from router.model.patterns import wildcard
 from router.model.settings import OWN
 from router.providers import Provider, own
 from router.providers.definition import spelled
+from router.providers.read import UNKNOWN
 from router.typing.scenes import RootField, TypedSender
 from router.yaml_source import SourceText
 
@@ -77,6 +78,8 @@ def event_names(provider: Provider) -> Iterator[str]:
     for event in provider.events:
         yield event.name
         yield from (f"{event.name}.{action}" for action in event.actions)
+    if not provider.events and not provider.names_freely:
+        yield UNKNOWN
 
 
 def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
