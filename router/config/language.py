@@ -1,7 +1,7 @@
 """Expressions and templates of the file: compiled once each, their faults under the caret."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -50,6 +50,16 @@ class Written(msgspec.Struct, frozen=True):
     text: SourceText
     compiled: Expression | Template
     place: str
+
+    @property
+    def expressions(self) -> Iterator[tuple[Expression, int]]:
+        """Its expressions, and where each begins in the text."""
+        if isinstance(self.compiled, Expression):
+            yield self.compiled, 0
+            return
+        for at, part in enumerate(self.compiled.parts):
+            if isinstance(part, Expression):
+                yield part, self.compiled.offset_of(at)
 
 
 class Language:

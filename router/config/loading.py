@@ -177,7 +177,8 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
         dedupe_keys=keys,
         rules=rules,
     )
-    return CompiledFile(context, reader.texts, frozenset(typing.constant), ruleset), senders
+    constant = frozenset(typing.constant)
+    return CompiledFile(context, language.written, reader.texts, constant, ruleset), senders
 
 
 def generation(text: str, resolved: Mapping[str, Any]) -> str:

@@ -90,7 +90,7 @@ class Typing:
         and what is surely a mistake for some of them. `known` is called only if there is anything
         to say.
         """
-        for expression, base in _expressions(written):
+        for expression, base in written.expressions:
             self._used(expression, scenes)
             if self._is_clean(expression, reading, scenes):
                 continue
@@ -250,14 +250,3 @@ def _after_any(
     if not holds:
         return views
     return either(ways) if ways else views
-
-
-def _expressions(written: Written) -> list[tuple[Expression, int]]:
-    compiled = written.compiled
-    if isinstance(compiled, Expression):
-        return [(compiled, 0)]
-    return [
-        (part, compiled.offset_of(at))
-        for at, part in enumerate(compiled.parts)
-        if isinstance(part, Expression)
-    ]

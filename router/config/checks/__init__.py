@@ -8,7 +8,7 @@ write the function here and its row below, and `bad.yaml` and `good.yaml` in
 and its line in docs/diagnostics.md. What one key alone shows is found where that key is compiled.
 """
 
-from router.config.checks import names, rules
+from router.config.checks import headers, names, rules
 from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
 from router.yaml_source import SourceText, opening
 
@@ -61,5 +61,57 @@ CHECKS = (
     ),
     FileCheck(
         "unused-target", "A target is used by no action.", names.unused_targets, "right", "warning"
+    ),
+    FileCheck(
+        "unused-var", "A variable is used nowhere.", names.unused_variables, "thorough", "warning"
+    ),
+    FileCheck(
+        "unused-define",
+        "A definition is used nowhere.",
+        names.unused_definitions,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "unused-endpoint",
+        "No rule takes the events of an endpoint.",
+        names.unused_endpoints,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "unused-retry",
+        "A retry policy is used nowhere.",
+        names.unused_retries,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "unused-provider",
+        "A provider of your own is used by no endpoint.",
+        names.unused_providers,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "same-rule",
+        "Two rules do the same for the same events, so it is done twice.",
+        rules.same_rules,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "event-listed-twice",
+        "An event is listed twice, or a pattern beside it has it already.",
+        rules.events_listed_twice,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "header-never-there",
+        "A header is read whose name has capitals, or is nearly one of the sender's.",
+        headers.headers_never_there,
+        "thorough",
+        "warning",
     ),
 )

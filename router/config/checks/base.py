@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from router.config.context import LoadContext
+from router.config.language import Written
 from router.config.rule_types import RuleTexts
 from router.config.schema import RuleEntry
 from router.errors import Severity
@@ -28,11 +29,12 @@ Found = Iterator[tuple[Place, str] | tuple[Place, str, str]]
 
 class CompiledFile(msgspec.Struct, frozen=True):
     """
-    A file that has been read and compiled. `constant` are the conditions that are always true, by
-    identity.
+    A file that has been read and compiled. `written` is everything that was compiled, `constant`
+    are the conditions that are always true, by identity.
     """
 
     context: LoadContext
+    written: Sequence[Written]
     rules: Sequence[RuleTexts]
     constant: frozenset[int]
     ruleset: Ruleset

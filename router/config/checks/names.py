@@ -1,6 +1,12 @@
 """Checks of the names that a file gives: those that nothing uses, and those in circles."""
 
+from collections.abc import Container
+from typing import Any
+
 from router.config.checks.base import CompiledFile, Found
+from router.config.schema import RetryEntry
+from router.expressions.reads import WHOLE
+from router.yaml_source import Table
 
 
 def define_cycles(file: CompiledFile) -> Found:
@@ -27,11 +33,7 @@ def define_cycles(file: CompiledFile) -> Found:
 
 def unused_secrets(file: CompiledFile) -> Found:
     """Secrets that nothing refers to."""
-    return (
-        (name, f"the secret '{name.shown}' is used nowhere")
-        for name, _ in file.context.file.secrets or ()
-        if name.value not in file.context.used_secrets
-    )
+    return _unused(file.context.file.secrets, file.context.used_secrets, "secret")
 
 
 def unused_targets(file: CompiledFile) -> Found:
@@ -40,5 +42,67 @@ def unused_targets(file: CompiledFile) -> Found:
     return (
         (name, f"no action calls the target '{name.shown}'")
         for name, _ in file.context.file.targets or ()
+        if name.value not in used
+    )
+
+
+def unused_variables(file: CompiledFile) -> Found:
+    """Variables that no expression reads."""
+    return _unread(file, file.context.file.vars, "var", "variable")
+
+
+def unused_definitions(file: CompiledFile) -> Found:
+    """Definitions that no expression reads."""
+    return _unread(file, file.context.file.define, "def", "definition")
+
+
+def unused_retries(file: CompiledFile) -> Found:
+    """Retry policies that no rule and no action names."""
+    rules = file.entries
+    given: list[RetryEntry | None] = [rule.retry for rule in rules]
+    given += [action.retry for rule in rules for action in rule.actions or ()]
+    given += [action.retry for _, action in file.context.file.actions or ()]
+    used = {one.name.value for one in given if one and one.name}
+    return _unused(file.context.file.retries, used, "retry policy")
+
+
+def unused_providers(file: CompiledFile) -> Found:
+    """Providers of the file's own that no endpoint names."""
+    endpoints = file.context.file.endpoints or ()
+    used = {entry.provider.value for _, entry in endpoints if entry.provider}
+    return _unused(file.context.file.providers, used, "provider")
+
+
+def unused_endpoints(file: CompiledFile) -> Found:
+    """Endpoints whose deliveries no rule takes, in a file that has rules."""
+    rules = file.ruleset.rules
+    sources = [rule.sources for rule in rules]
+    used = {name for named in sources for name in named or ()}
+    if not rules or None in sources:
+        return
+    for name, _ in file.context.file.endpoints or ():
+        if name.value not in used:
+            yield (
+                name,
+                f"no rule takes the events of the endpoint '{name.shown}'",
+                "they are accepted and stored, and nothing happens",
+            )
+
+
+def _unread(file: CompiledFile, table: Table[Any] | None, root: str, what: str) -> Found:
+    """The names below a root that no expression reads; none where one takes it as a whole."""
+    read: set[str] = set()
+    for compiled in {id(one.compiled): one.compiled for one in file.written}.values():
+        fields = {field for name, field in compiled.uses if name == root}
+        if WHOLE in compiled.reads or (not fields and root in compiled.roots):
+            return iter(())
+        read |= fields
+    return _unused(table, read, what)
+
+
+def _unused(table: Table[Any] | None, used: Container[str], what: str) -> Found:
+    return (
+        (name, f"the {what} '{name.shown}' is used nowhere")
+        for name, _ in table or ()
         if name.value not in used
     )

@@ -3,9 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from router.config.checks.base import CompiledFile, Found
+from router.config.rule_types import RuleTexts
 from router.config.schema import ConditionEntry
 from router.model.patterns import wildcard
 from router.rules.specs import CompiledRule
+from router.yaml_source import Mapping, Node, Scalar
+
+_TWINS_MAX = 20
 
 
 def duplicate_rules(file: CompiledFile) -> Found:
@@ -96,7 +100,80 @@ def _within(pattern: str, others: Iterable[str]) -> bool:
     name, dot, _ = pattern.partition(".")
     return any(
         other in (pattern, "*")
-        or ("*" not in pattern and wildcard(other, pattern))
+        or wildcard(other, pattern)  # the `*` of a pattern fits only another's `*`
         or (dot and "*" not in name and wildcard(other, name))
         for other in others
     )
+
+
+def events_listed_twice(file: CompiledFile) -> Found:
+    """Names and patterns that another one of the same list has already."""
+    for texts in file.rules:
+        with_actions = {n for one in texts.senders for n, actions in one.events.items() if actions}
+        listed = texts.entry.events or []
+        for at, text in enumerate(listed):
+            others = [one.value for i, one in enumerate(listed) if i != at]
+            name, dot, _ = text.value.partition(".")
+            if text.value in others:
+                if text.value in others[:at]:
+                    yield text, f"'{text.shown}' is listed twice"
+                continue
+            for other in others:
+                by_action = dot and name in with_actions and other == name
+                if by_action or wildcard(other, text.value):
+                    yield text, f"'{text.shown}' is part of '{other}', which is in the list too"
+                    break
+
+
+def same_rules(file: CompiledFile) -> Found:
+    """Live rules that do for the same events under the same conditions what another does."""
+    alike: dict[tuple[object, ...], list[RuleTexts]] = {}
+    for texts in file.rules:
+        rule = texts.rule
+        if rule.mode == "live":
+            conditions = frozenset(condition.source for condition in rule.match)
+            kinds = tuple(action.kind for action in rule.actions)
+            key = (conditions, kinds, rule.otherwise, rule.per_delivery)
+            alike.setdefault(key, []).append(texts)
+    for group in alike.values():
+        yield from _same(file, group)
+
+
+def _same(file: CompiledFile, alike: list[RuleTexts]) -> Found:
+    """Those of some rules with the same conditions that have the same actions and events too."""
+    first: dict[object, list[RuleTexts]] = {}
+    for texts in alike if len(alike) > 1 else ():
+        entry = texts.entry
+        others = first.setdefault(_content(entry.at("actions")), [])
+        twin = next((one for one in others[:_TWINS_MAX] if _overlap(one.rule, texts.rule)), None)
+        others.append(texts)
+        if twin is not None and entry.id is not None and twin.entry.id is not None:
+            where = file.context.report.source.where(twin.entry.id.node.start, entry.id.node.start)
+            yield (
+                entry.id,
+                f"this rule does the same as '{twin.rule.id}' in {where}, so it is done twice",
+                "remove one of them",
+            )
+
+
+def _content(node: Node) -> object:
+    """What a node says, wherever and however it is written."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Mapping):
+        return frozenset((key.value, _content(value)) for key, value in node)
+    return tuple(_content(item) for item in node.items)
+
+
+def _overlap(one: CompiledRule, other: CompiledRule) -> bool:
+    """Whether some event is surely for both."""
+    if one.sources is None:
+        one, other = other, one
+    together = one.sources is None or any(other.takes(endpoint) for endpoint in one.sources)
+    return together and (_shares(one, other) or _shares(other, one))
+
+
+def _shares(one: CompiledRule, other: CompiledRule) -> bool:
+    if one.events is None or other.events is None:
+        return True
+    return any(wildcard(pattern, event) for event in one.events for pattern in other.events)

@@ -137,4 +137,5 @@ def test_a_bad_one_is_reported_and_keeps_nothing_quiet(pragma: str, column: int)
 def test_a_line_elsewhere_is_not_kept_quiet() -> None:
     rules = rule(f"{UNKNOWN}  # check: ignore unknown-event new")
     other = rules.replace("id: a", "id: b").replace("  # check: ignore unknown-event new", "")
+    other = other.replace("log: hi", "log: ho")
     assert said(rules + other) == [("unknown-event", 11, 13)]
