@@ -10,7 +10,7 @@ from router import expressions
 from router.config.context import LoadContext
 from router.config.diagnostics import SHOWN_MAX
 from router.errors import ExpressionError
-from router.expressions import Expression, Template
+from router.expressions import Expression, SimilarExpressions, Template
 from router.kinds.templates import JsonSpec
 from router.yaml_source import (
     Mapping,
@@ -73,13 +73,14 @@ class Language:
         """The actions that the one being compiled comes after: the root `results`."""
         self.written: list[Written] = []
         """Everything compiled, in that order: what the types are checked of."""
+        self._similar = SimilarExpressions(expressions.compile)
         self._compiled: dict[tuple[str, str], Expression | Template | ExpressionError] = {}
 
     def expression(self, text: SourceText, place: ExpressionSite) -> Expression | None:
         """The text as an expression, or None with its faults reported."""
         if self._cut_off(text):
             return None
-        if not isinstance(compiled := self._compile(expressions.compile, text), Expression):
+        if not isinstance(compiled := self._compile(self._similar.compile, text), Expression):
             return None
         self._names(text, compiled, 0, place)
         self.written.append(Written(text, compiled, place.name))

@@ -12,6 +12,7 @@ from router.expressions.needs import (
     unusable_of,
 )
 from router.expressions.signatures import FUNCTIONS
+from router.expressions.similar import SimilarExpressions
 from router.expressions.template import Template, compile_template
 from router.legible import exact as rfc3339
 
@@ -23,6 +24,7 @@ __all__ = [
     "Failed",
     "FieldNeed",
     "NotJson",
+    "SimilarExpressions",
     "Template",
     "UnusableCondition",
     "compile",

@@ -11,7 +11,7 @@ from router.expressions.calls import check_call
 from router.expressions.faults import FAULTS, reason_of
 from router.expressions.nodes import Node, walk
 from router.expressions.parse import TOO_COMPLEX, parse
-from router.expressions.reads import Reads, Use, reads_of
+from router.expressions.reads import Names, Use, names_of, spans_of
 from router.expressions.value import Run, build
 from router.expressions.verdict import VALUE, build_verdict
 
@@ -31,22 +31,25 @@ class Expression:
     go wrong in it is one of FAULTS.
 
     `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
-    stands first in `text` (start, end); `reads` are the roots that it takes, named or not. `tree`
-    is for packages that look inside.
+    stands first in `text` (start, end), in its order; `reads` are the roots that it takes, named or
+    not. `names` holds all but the places; `tree` is for packages that look inside.
     """
 
-    __slots__ = ("_reads", "run", "text", "tree", "value", "verdict")
+    __slots__ = ("names", "run", "spans", "text", "tree", "value", "verdict")
 
     text: str
     tree: Node
-    _reads: Reads
+    names: Names
+    spans: Mapping[Use | str, tuple[int, int]]
     run: Run
     value: Callable[[Scope], JSON]
     verdict: Callable[[Scope], bool | Failed]
 
-    def __init__(self, text: str, tree: Node) -> None:
+    def __init__(self, text: str, tree: Node, names: Names | None = None) -> None:
         self.text = text
         self.tree = tree
+        if names is not None:
+            self.names = names
 
     def __getattr__(self, name: str) -> Any:
         """The readings are compiled when they are first asked for, then kept."""
@@ -66,22 +69,17 @@ class Expression:
     @property
     def roots(self) -> frozenset[str]:
         """The top-level names it reads; `$.x` counts as x."""
-        return frozenset(key for key in self.spans if isinstance(key, str))
+        return self.names.roots
 
     @property
     def uses(self) -> frozenset[Use]:
         """The (root, first field) pairs it reads."""
-        return frozenset(key for key in self.spans if not isinstance(key, str))
-
-    @property
-    def spans(self) -> Mapping[Use | str, tuple[int, int]]:
-        """Where each root and each (root, field) stands first, as offsets into `text`."""
-        return MappingProxyType(self._reads.spans)
+        return self.names.uses
 
     @property
     def reads(self) -> frozenset[str]:
-        """All roots that its value depends on; none: it is the same in every scope. See Reads."""
-        return self.roots | self._reads.unnamed
+        """All roots that its value depends on; none: it is the same in every scope. See Names."""
+        return self.names.roots | self.names.unnamed
 
 
 def _make_value(expression: Expression) -> Callable[[Scope], JSON]:
@@ -108,7 +106,8 @@ def _make_verdict(expression: Expression) -> Callable[[Scope], bool | Failed]:
 
 _MAKE: dict[str, Callable[[Expression], Any]] = {
     "run": lambda expression: build(expression.tree, VALUE),
-    "_reads": lambda expression: reads_of(expression.tree),
+    "names": lambda expression: names_of(expression.tree),
+    "spans": lambda expression: MappingProxyType(spans_of(expression.tree)),
     "value": _make_value,
     "verdict": _make_verdict,
 }

@@ -1,5 +1,7 @@
 """What an expression reads of its scope, and where its text says so."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from router.expressions.nodes import Node, walk
@@ -11,30 +13,50 @@ WHOLE = "$"
 """Stands among the roots that are read for the scope itself: `keys($)` reads them all."""
 
 
-class Reads(msgspec.Struct):
+class Names(msgspec.Struct, frozen=True):
     """
-    What an expression reads. `spans`: every root, and every (root, field) that it names, with the
-    first place (start, end). `unnamed`: the roots that it reads without naming them: WHOLE, and
-    `delivery` where it asks for the time, by now() or age().
+    The names that an expression reads: `roots` and the (root, field) pairs. `unnamed` are the
+    roots that it reads without naming them: WHOLE, and `delivery` where it asks for the time, by
+    now() or age().
 
     `$.x` counts as root x wherever it stands. Fields of other values are no roots.
     """
 
+    roots: frozenset[str]
+    uses: frozenset[Use]
+    unnamed: frozenset[str]
+
+
+def names_of(tree: Node) -> Names:
+    """The names that an expression reads."""
+    spans, unnamed = _reads(tree)
+    if any(FUNCTIONS[node.value].scoped for node, _, _ in walk(tree) if node.kind == "call"):
+        unnamed.add("delivery")
+    return Names(
+        frozenset(key for key in spans if isinstance(key, str)),
+        frozenset(key for key in spans if not isinstance(key, str)),
+        frozenset(unnamed),
+    )
+
+
+def spans_of(tree: Node) -> Spans:
+    """Where each root and each (root, field) stands first (start, end), in the text's order."""
+    spans, _ = _reads(tree)
+    return dict(sorted(spans.items(), key=lambda item: (item[1], str(item[0]))))
+
+
+class _Reads(NamedTuple):
     spans: Spans
     unnamed: set[str]
 
 
-def reads_of(tree: Node) -> Reads:
-    """What an expression reads, its spans in the order of its text."""
-    reads = Reads({}, set())
+def _reads(tree: Node) -> _Reads:
+    reads = _Reads({}, set())
     _read(tree, True, reads)
-    if any(FUNCTIONS[node.value].scoped for node, _, _ in walk(tree) if node.kind == "call"):
-        reads.unnamed.add("delivery")
-    reads.spans = dict(sorted(reads.spans.items(), key=lambda item: (item[1], str(item[0]))))
     return reads
 
 
-def _read(node: Node, at_scope: bool, reads: Reads) -> None:
+def _read(node: Node, at_scope: bool, reads: _Reads) -> None:
     match node.kind:
         case "root" | "current":
             if at_scope or node.kind == "root":
@@ -69,7 +91,7 @@ def _steps(node: Node) -> list[Node]:
     return [node]
 
 
-def _read_chain(steps: list[Node], at_scope: bool, reads: Reads) -> None:
+def _read_chain(steps: list[Node], at_scope: bool, reads: _Reads) -> None:
     if steps[0].kind == "root" or (at_scope and steps[0].kind == "current"):
         at_scope, steps = True, steps[1:]
     if not steps:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
 from router.errors import EvaluationError, ExpressionError
-from router.expressions import FUNCTIONS, Failed, compile_template
+from router.expressions import FUNCTIONS, Failed, SimilarExpressions, compile_template
 from router.expressions import compile as compiled
 from router.expressions.compare import same
 from router.expressions.nodes import Node
@@ -198,3 +198,13 @@ def test_every_node_stands_inside_its_text(text: str) -> None:
         node = pending.pop()
         assert 0 <= node.start <= node.end <= len(text)
         pending.extend(node.children)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(expressions, st.lists(st.text("xy' =\"`", max_size=6), min_size=1, max_size=4))
+def test_one_outline_has_one_tree(text: str, words: list[str]) -> None:
+    similar = SimilarExpressions(compiled)
+    for word in words:
+        quoted = "'" + word.replace("'", "\\'") + "'"
+        changed = text.replace("'x'", quoted)
+        assert similar.compile(changed).tree == compiled(changed).tree
