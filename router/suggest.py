@@ -1,6 +1,7 @@
 """Did you mean …: the nearest of the names that would have been right."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
 _WORK_MAX = 4_000_000
@@ -34,6 +35,12 @@ def _differ_by_prefix(a: str, b: str) -> bool:
     return a != b and _PREFIXES.sub("", a) == _PREFIXES.sub("", b)
 
 
+def character(letter: str) -> str:
+    """A character by its code point, for one that cannot be told by its looks."""
+    code = f"U+{ord(letter):04X} {unicodedata.name(letter, 'without a name')}"
+    return f"'{letter}' ({code})" if letter.isprintable() and not letter.isspace() else code
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """`did you mean 'x'?` or None, whatever the case of letters."""
     return Suggester().hint(name, candidates)
@@ -54,9 +61,11 @@ class Suggester:
         return nearest(name, self._affordable(name, candidates), fold=str.lower)
 
     def hint(self, name: str, candidates: Iterable[str]) -> str | None:
-        """`did you mean 'x'?` or None."""
-        found = self.nearest(name, candidates)
-        return f"did you mean '{found}'?" if found is not None else None
+        """`did you mean 'x'?`, with a character of `name` that only looks like another; or None."""
+        if (found := self.nearest(name, candidates)) is None:
+            return None
+        odd = next((letter for letter in name if letter not in found and not letter.isascii()), "")
+        return f"did you mean '{found}'?" + (f" {character(odd)} is in it" if odd else "")
 
     def _affordable(self, name: str, candidates: Iterable[str]) -> Iterator[str]:
         for candidate in candidates:

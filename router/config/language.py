@@ -137,7 +137,7 @@ class Language:
         if not isinstance(found, ExpressionError):
             return found
         span = (found.start, max(found.end, found.start + 1))
-        hint = found.hint or self._split_by_yaml(text)
+        hint = self._split_by_yaml(text) or found.hint
         self.context.error_within(found.code, found.message, text, span, hint)
         return None
 
@@ -195,17 +195,19 @@ class Language:
         start, end = expression.spans.get(root, (0, len(expression.text)))
         written = expression.text[start:end]
         span = (base + start, base + end)
+        named = written.startswith('"')
+        meant = None if named else expressions.hint_of_root(expression.text, start)
         if root in _SECRET_HINT:
             code, hint = "root-not-here", _SECRET_HINT[root]
             message = f"'{root}' cannot be read in {place.name}"
-        elif written.startswith('"') or _COMPARISON.search(expression.text[:start]):
+        elif named or (meant is None and _COMPARISON.search(expression.text[:start])):
             code, hint = "bare-word", f"if the text is meant, write '{root}' in single quotes"
             message = f"'{root}' is a bare word and means a field, not a text"
-            if written.startswith('"'):
+            if named:
                 message = f'"{root}" in double quotes is the name of a field, not a text'
         else:
             code, message = "unknown-root", f"'{root}' is not a name that {place.name} can read"
-            near = self.context.suggest.hint(root, place.roots)
+            near = meant or self.context.suggest.hint(root, place.roots)
             hint = near or self._elsewhere(root, place)
         self.context.error_within(code, message, text, span, hint)
 

@@ -3,6 +3,7 @@
 from router.expressions.absent import JSON, Failed
 from router.expressions.definitions import Definitions
 from router.expressions.expression import Expression, compile  # noqa: A004 - as re.compile
+from router.expressions.idioms import hint_of_field, hint_of_root
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.needs import (
     FieldNeed,
@@ -31,6 +32,8 @@ __all__ = [
     "compile_template",
     "decode_json",
     "encode_json",
+    "hint_of_field",
+    "hint_of_root",
     "index_key",
     "needs_of",
     "rfc3339",

@@ -9,6 +9,7 @@ from router.errors import EvaluationError, ExpressionError
 from router.expressions.absent import ABSENT, JSON, Failed, Lazy
 from router.expressions.calls import check_call
 from router.expressions.faults import FAULTS, reason_of
+from router.expressions.idioms import translated
 from router.expressions.nodes import Node, walk
 from router.expressions.parse import TOO_COMPLEX, parse
 from router.expressions.reads import Names, Use, names_of, spans_of
@@ -120,6 +121,8 @@ def compile(text: str) -> Expression:  # noqa: A001 - the public name, as in re.
     """
     try:
         return checked(text, parse(text))
+    except ExpressionError as fault:
+        raise translated(fault, text) from None
     except RecursionError:
         raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", 0, len(text)) from None
 

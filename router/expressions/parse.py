@@ -131,10 +131,11 @@ class _Parser:
         return self._tokens[self._at - 1][3]
 
     def _unexpected(self, wanted: str | None = None) -> ExpressionError:
-        token = self._tokens[min(self._at, len(self._tokens) - 1)]
+        at = min(self._at, len(self._tokens) - 1)
+        token, taken = self._tokens[at], self._tokens[:at]
         if token[0] == "end":
-            return incomplete(self._text, token, wanted)
-        return unexpected(token, self._tokens[self._at - 1] if self._at else None, wanted)
+            return incomplete(self._text, token, taken, wanted)
+        return unexpected(token, taken, wanted)
 
     # -- the loop
 

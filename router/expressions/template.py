@@ -12,6 +12,7 @@ from router.expressions.absent import JSON
 from router.expressions.compare import a_type, is_number, type_word
 from router.expressions.expression import Expression, Scope, checked
 from router.expressions.functions_text import plain_text
+from router.expressions.idioms import translated
 from router.expressions.json_text import encode_json
 from router.expressions.parse import LENGTH_MAX, TOO_COMPLEX, parse_tokens
 from router.expressions.reads import Use
@@ -167,7 +168,9 @@ def _expression_at(text: str, opened: int, begin: int) -> tuple[Expression, int]
         end = taken.pop()[2]
         taken.append(("end", "", end, end))
         expression = checked(piece[:end].rstrip(), parse_tokens(taken, piece[:end]))
-    except ExpressionError as fault:
+    except ExpressionError as caught:
+        closed = piece.find("}}", caught.start)
+        fault = translated(caught, piece[:closed].rstrip() if closed >= 0 else piece)
         start, stop = fault.start + begin, fault.end + begin
         raise ExpressionError(fault.code, fault.message, start, stop, fault.hint) from None
     except RecursionError:

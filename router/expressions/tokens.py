@@ -6,12 +6,14 @@ A token is (kind, value, start, end). The kinds are the symbols themselves, and 
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
 from router.errors import ExpressionError
 from router.expressions.json_text import DIGITS_MAX, NotJson, decode_json
+from router.suggest import character
 
 Token = tuple[str, Any, int, int]
 
@@ -35,17 +37,23 @@ _UNCLOSED = {
     '"': 'this name has no closing "',
     "`": "this literal has no closing `",
 }
-_UNKNOWN = {
+_UNKNOWN: dict[str, tuple[str, str | None]] = {
     "=": ("a single '=' is not an operator", "write '=='"),
     "%": ("there is no operator '%'", None),
     "+": ("there is no operator '+'", "write add(a, b), or concat(a, b) for texts"),
     "-": ("there is no operator '-'", MINUS_HINT),
     "/": ("there is no operator '/'", "write div(a, b)"),
-    "~": ("there are no regular expressions", "write glob(text, 'pattern*') or contains(a, b)"),
     "\\": ("a backslash is only allowed inside quotes", None),
     "#": ("'#' has no meaning in an expression", "put the text in single quotes"),
     ";": ("one expression has no ';'", "join conditions with '&&'"),
 }
+_LOOKALIKES = dict(
+    zip(
+        "аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅαοεικρτυχνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ−",  # noqa: RUF001 - they are the point
+        "aeopcyxijshdqwABEKMHOPCTYXIJSaoeikptuxvABEZHIKMNOPTYX-",
+        strict=True,
+    )
+)
 
 
 def tokens(text: str, start: int = 0) -> Iterator[Token]:
@@ -72,11 +80,27 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
 
 
 def _unreadable(text: str, position: int) -> ExpressionError:
-    character = text[position]
-    if character in _UNCLOSED:
-        return ExpressionError(SYNTAX, _UNCLOSED[character], position, len(text))
-    message, hint = _UNKNOWN.get(character, (f"{character!r} has no meaning here", None))
+    sign = text[position]
+    if sign in _UNCLOSED:
+        mend = f"is one missing before it? One inside of it is written \\{sign}"
+        return ExpressionError(SYNTAX, _UNCLOSED[sign], position, len(text), mend)
+    message, hint = _UNKNOWN.get(sign, (f"{sign!r} has no meaning here", None))
+    if not sign.isascii():
+        message, hint = f"{character(sign)} has no meaning here", _instead_of(sign)
     return ExpressionError(SYNTAX, message, position, position + 1, hint)
+
+
+def _instead_of(sign: str) -> str:
+    """How to write what a character beyond ASCII was probably meant to be."""
+    category = unicodedata.category(sign)
+    meant = (
+        "-" if category == "Pd" else _LOOKALIKES.get(sign) or unicodedata.normalize("NFKC", sign)
+    )
+    if category in ("Cf", "Cc", "Zs", "Zl", "Zp") or not meant.strip():
+        return "take it out, or write an ordinary space"
+    if meant.isascii():
+        return f"write the ordinary '{meant}'"
+    return "a text goes in single quotes, a name with such letters in double quotes"
 
 
 def _read_number(raw: str, start: int) -> int | Decimal:
