@@ -164,6 +164,7 @@ TESTS = {
     "unknown-rule": Code("A test names a rule that the file does not have."),
     "unknown-action": Code("A test names an action that the file does not have."),
     "bad-step": Code("A test cannot send this."),
+    "bad-case": Code("The cases of a test do not fit what it names."),
     "bad-reply": Code("An action of this kind cannot have this reply."),
     "bad-expectation": Code("Nothing is expected, or something that can never happen."),
 }

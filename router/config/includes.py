@@ -10,10 +10,12 @@ from typing import Any
 
 import msgspec
 
+from router.config.cases import with_cases
 from router.config.files import TESTS, Files, UnreadableError, decode_text, is_tests, outside
 from router.config.schema import FileEntry
 from router.config.trial_schema import TestsEntry
 from router.errors import ConfigError
+from router.suggest import Suggester
 from router.yaml_source import (
     Bounds,
     Decoder,
@@ -46,8 +48,9 @@ class IncludedFile(msgspec.Struct, frozen=True):
 class Including:
     """Reads and merges the other files of one load."""
 
-    def __init__(self, decoder: Decoder, files: Files, bounds: Bounds) -> None:
+    def __init__(self, decoder: Decoder, files: Files, bounds: Bounds, suggest: Suggester) -> None:
         self._decoder = decoder
+        self._suggest = suggest
         self._report = decoder.report
         self._files = files
         self._bounds = bounds
@@ -81,7 +84,8 @@ class Including:
         for part, begin in zip(parts, begins, strict=True):
             if part.node is not None:
                 shift(part.node, begin)
-                if (entry := self._decoder.decode(part.node, part.kind)) is not None:
+                node = with_cases(part.node, self._report, self._suggest) or part.node
+                if (entry := self._decoder.decode(node, part.kind)) is not None:
                     self._take(file, entry)
                     taken += 1
         return taken

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import quote
 
-from router.config import units
+from router.config import trial_schema, units
 from router.config.further_keys import FURTHER
 from router.config.kinds import SCHEMAS
 from router.config.schema import FileEntry
@@ -59,6 +59,11 @@ _OFFERED = {
     **{f"{s.entry.__name__}.{key}": f"a {key}" for s in SCHEMAS.values() for key in s.offers},
 }
 """Texts for which an editor offers words, but takes others as well."""
+
+
+_OF_A_CASE = {"type": "string", "pattern": r"\{\{\s*each\."}
+"""Wherever a test says something, the value of a case may stand."""
+_PLAIN = ("version", "tests", "name")
 
 
 def schema_of_rules(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
@@ -150,6 +155,8 @@ class _Maker:
         made = self._of(key.kind, f"{kind.__name__}.{key.name}")
         if "$ref" in made:  # what stands beside a reference is ignored
             made = {"allOf": [made]}
+        if kind.__module__ == trial_schema.__name__ and made and key.name not in _PLAIN:
+            made = {"anyOf": [made, _OF_A_CASE]}
         if key.about:
             made = {"description": key.about, **made}
         return {**made, "examples": key.examples} if key.examples else made

@@ -13,6 +13,7 @@ from router import providers
 from router.config import endpoints, settings
 from router.config.actions import ActionCompiler, check_machine
 from router.config.api import dispatching
+from router.config.cases import with_cases
 from router.config.checks import CompiledFile, run_checks
 from router.config.context import LoadContext
 from router.config.files import Files, FolderFiles
@@ -93,9 +94,9 @@ def _load(
 ) -> Loaded:
     text, suggest, bounds = report.source.text, Suggester(), Bounds()
     decoder = Decoder(report, suggest, PARSERS, REFUSED, FURTHER)
-    node = read(report, bounds=bounds)
+    node = with_cases(read(report, bounds=bounds), report, suggest)
     file = decoder.decode(node, FileEntry) if node else None
-    included = Including(decoder, files, bounds).merge(file, tests=tests) if file else None
+    included = Including(decoder, files, bounds, suggest).merge(file, tests=tests) if file else None
     if file is None or included is None:
         return Loaded(None, report.sorted())
     pragmas = Pragmas(report)

@@ -72,6 +72,13 @@ class TrialEntry(Entry):
     """One entry of `tests`."""
 
     name: Annotated[SourceText | None, doc("What the test is about.")] = None
+    each: Annotated[
+        Node | None,
+        doc(
+            "Cases, a list or by name: the test runs with the values of each at {{ each.NAME }}.",
+            [{"country": "DE", "company": "100"}, {"country": "FR", "company": "200"}],
+        ),
+    ] = None
     send: Annotated[
         list[SendEntry] | None,
         doc("What is sent: one step, or a list.", {"endpoint": "shop", "event": "orders/paid"}),

@@ -31,14 +31,15 @@ class Trials:
 
     def _trial(self, entry: TrialEntry) -> Trial:
         source = self.context.report.source
+        start = (entry.node if entry.each is None else entry.each).start
         sends = self._steps.compile(entry.send or [])
         broken = not entry.send or any(step.broken for step in entry.send)
         if entry.send == [] or not (broken or any(step.requests for step in sends)):
             self.context.error("bad-step", "this test sends nothing", entry.key_at("send"))
         return Trial(
             name=self._name(entry),
-            file=source.path_at(entry.node.start),
-            line=source.position(entry.node.start)[0],
+            file=source.path_at(start),
+            line=source.position(start)[0],
             sends=sends,
             replies=self._replies(entry),
             expect=self._expectations.compile(entry, sends),
