@@ -8,7 +8,7 @@ write the function here and its row below, and `bad.yaml` and `good.yaml` in
 and its line in docs/diagnostics.md. What one key alone shows is found where that key is compiled.
 """
 
-from router.config.checks import headers, names, rules
+from router.config.checks import headers, lookalikes, names, rules
 from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
 from router.yaml_source import SourceText, opening
 
@@ -111,6 +111,13 @@ CHECKS = (
         "header-never-there",
         "A header is read whose name has capitals, or is nearly one of the sender's.",
         headers.headers_never_there,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "not-a-template",
+        "A text looks like a template of another tool, or lacks braces: it is sent as it stands.",
+        lookalikes.texts_like_templates,
         "thorough",
         "warning",
     ),
