@@ -203,6 +203,10 @@ TYPES = {
     ),
     "never-true": Code("A condition can never be true for the events of its rule.", "warning"),
     "always-true": Code("A condition is always true, so it decides nothing.", "warning"),
+    "never-false": Code(
+        "A condition is true of every value, so it asks only whether its fields are there.",
+        "warning",
+    ),
 }
 WHOLE = {one.code: Code(one.about, one.severity, one.meant) for one in CHECKS}
 PRAGMAS = {

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
+from router.typing.equality import may_equal
 from router.typing.fields import mark_words
+from router.typing.interval import Interval
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -27,13 +31,13 @@ from router.typing.lattice import (
     joined,
     list_of,
     marked,
-    may_equal,
     open_object,
     stored,
+    there,
     with_kinds,
     word,
 )
-from router.typing.narrow import allowed, when_false, when_true
+from router.typing.narrow import WORD_BITS, allowed, when_false, when_true
 from router.typing.run import TypeScope, TypeWalk
 from router.typing.verdicts import check_word
 
@@ -48,9 +52,8 @@ _RESULT = {
     "array[string]": list_of(TEXT_TYPE),
     "object": open_object({}),
 }
-_TYPE_WORDS = Type(
-    TEXT, texts=frozenset({"null", "boolean", "number", "string", "array", "object"})
-)
+_TYPE_WORDS = Type(TEXT, texts=frozenset(WORD_BITS))
+_NOT_NEGATIVE = Type(NUMBER, bounds=Interval(low=0))
 
 
 def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
@@ -202,6 +205,8 @@ def _result(function: Function, kinds: list[Type]) -> Type:
     special = _SPECIAL.get(function.name)
     kind = special(kinds) if special is not None else _RESULT[function.result]
     bits = kind.kinds | (NULL if function.name in _NULL_TOO else 0)
+    if function.name == "not_null" and not all(one.kinds & NOTHING for one in kinds):
+        bits &= ~NULL
     stated = False
     for at, argument in enumerate(kinds):
         if function.parameter(at).subject:
@@ -256,12 +261,12 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
         list_of(stored(contents(kinds[0]))) if kinds[0].surely(OBJECT) else Type(LIST)
     ),
     "lookup": _lookup,
-    "not_null": lambda kinds: joined(
-        [with_kinds(kind, kind.kinds & ~(NOTHING | FAULT)) for kind in kinds]
-    ),
+    "not_null": lambda kinds: joined([there(kind) for kind in kinds]),
     "type": lambda _: _TYPE_WORDS,
     "now": lambda _: Type(TEXT, format="timestamp"),
     "keys": lambda _: list_of(TEXT_TYPE),
+    "length": lambda _: _NOT_NEGATIVE,
+    "abs": lambda _: _NOT_NEGATIVE,
 }
 
 
@@ -270,12 +275,14 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
 
 def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     condition, then, other = node.children
-    strict = TypeScope(view.root, view.here, view.said, strict=True)
+    facts = view.facts if view.strict else {}  # what is learnt in one reading is of that one
+    strict = TypeScope(view.root, view.here, view.said, strict=True, facts=facts)
     verdict = run.verdict(condition, strict)
     found = [Type(verdict & FAULT)]
     for narrow, bit, way in ((when_true, TRUE, then), (when_false, FALSE, other)):
         if (seen := narrow(run, condition, strict)) is not None and verdict & bit:
-            found.append(run.value(way, TypeScope(seen.root, seen.here, view.said, view.strict)))
+            seen = seen if view.strict else replace(seen, strict=False, facts=view.facts)
+            found.append(run.value(way, seen))
     return joined([kind for kind in found if kind.kinds])
 
 
@@ -283,7 +290,7 @@ def _default(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, fallback = (run.value(child, view) for child in node.children)
     if not first.kinds & NOTHING:
         return first
-    return join(with_kinds(first, first.kinds & ~NOTHING), fallback)
+    return join(there(first), fallback)
 
 
 def _exists(run: TypeWalk, node: Node, view: TypeScope) -> Type:

@@ -6,7 +6,7 @@ import msgspec
 
 from router.typing.run import Code, Span, TypeFinding, TypeWalk
 
-_CONSTANT: frozenset[Code] = frozenset({"always-true", "never-true"})
+_CONSTANT: frozenset[Code] = frozenset({"always-true", "never-false", "never-true"})
 _FOR_SOME: frozenset[Code] = frozenset(
     {
         "misspelt-field",

@@ -13,6 +13,7 @@ import msgspec
 
 from router.expressions.absent import JSON
 from router.expressions.compare import exact, is_number
+from router.typing.interval import ALL_NUMBERS, Interval, at
 
 NULL, ABSENT, FALSE, TRUE, NUMBER, TEXT, LIST, OBJECT, FAULT = (1 << n for n in range(9))
 """Kinds of values; ABSENT is no such field, FAULT an evaluation that fails."""
@@ -29,18 +30,20 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     """
     What a value may be. `kinds` are bits.
 
-    `texts` and `numbers` are all the constants it can be (None: any). `known` are texts that are
-    seen there, though others may come; `aliases` are other names of these, which never come.
-    `format` says what the texts show. `item` is the type of
-    a list's elements, `fields` those of an object; `rest` is the type of its other fields, None
-    if it can have none. `stated`: its null or absence is written down, not merely not ruled out.
-    `label` names a root whose missing names somebody else reports; `partial`: its fields are those
-    of a sample, and others are no surprise.
+    `texts` and `numbers` are all the constants it can be (None: any); it is none of `less`, and a
+    number only within `bounds`. `known` are texts that are seen there, though others may come;
+    `aliases` are other names of these, which never come. `format` says what the texts show. `item`
+    is the type of a list's elements, `fields` those of an object; `rest` is the type of its other
+    fields, None if it can have none. `stated`: its null or absence is written down, not merely not
+    ruled out. `label` names a root whose missing names somebody else reports; `partial`: its fields
+    are those of a sample, and others are no surprise.
     """
 
     kinds: int
     texts: Values | None = None
     numbers: Values | None = None
+    less: Values = frozenset()
+    bounds: Interval | None = None
     known: frozenset[str] = frozenset()
     aliases: frozenset[str] = frozenset()
     format: str | None = None
@@ -61,7 +64,28 @@ class Type(msgspec.Struct, frozen=True, eq=False):
         """Whether nothing is known of it."""
         if self.kinds & PRESENT != PRESENT or self.rest is None or self.fields:
             return False
+        if self.less or self.bounds is not None:
+            return False
         return self.item is None and self.texts is None and self.numbers is None
+
+    def admits(self, constant: Any) -> bool:
+        """Whether it may be this text or number."""
+        if isinstance(constant, str):
+            some = self.texts
+            there = self.kinds & TEXT
+        else:
+            some = self.numbers
+            there = self.kinds & NUMBER and (self.bounds is None or self.bounds.holds(constant))
+        return bool(there) and (some is None or constant in some) and constant not in self.less
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Where its numbers lie; none if it is no number."""
+        if not self.kinds & NUMBER:
+            return []
+        if self.numbers is not None:
+            return [at(number) for number in self.numbers]
+        return [self.bounds or ALL_NUMBERS]
 
 
 ANY: Final = Type(EVERYTHING)
@@ -161,6 +185,8 @@ def join(a: Type, b: Type) -> Type:
         a.kinds | b.kinds,
         texts=_union(text_a.texts, text_b.texts),
         numbers=_union(number_a.numbers, number_b.numbers),
+        less=frozenset(c for c in a.less | b.less if not (a.admits(c) or b.admits(c))),
+        bounds=_hull(number_a, number_b),
         known=a.known | b.known,
         aliases=a.aliases | b.aliases,
         format=text_a.format if text_a.format == text_b.format else None,
@@ -181,6 +207,13 @@ def _union(a: Values | None, b: Values | None) -> Values | None:
     return None if a is None or b is None else a | b
 
 
+def _hull(a: Type, b: Type) -> Interval | None:
+    """Where the numbers of both lie, unless they are known one by one or may be any."""
+    within = [] if a.numbers is not None and b.numbers is not None else [*a.intervals, *b.intervals]
+    hull = reduce(Interval.hull, within) if within else ALL_NUMBERS
+    return None if hull == ALL_NUMBERS else hull
+
+
 def _fields(a: Type, b: Type) -> Mapping[str, Type]:
     if a is b:
         return a.fields  # as they are: those of definitions are inferred when they are read
@@ -192,16 +225,6 @@ def _field(kind: Type, name: str) -> Type:
     if (found := kind.fields.get(name)) is not None:
         return found
     return ABSENT_TYPE if kind.rest is None else with_kinds(kind.rest, kind.rest.kinds | ABSENT)
-
-
-def _rest(a: Type, b: Type) -> Type | None:
-    if not a.kinds & OBJECT:
-        return b.rest
-    if not b.kinds & OBJECT:
-        return a.rest
-    if a.rest is None or b.rest is None:
-        return b.rest if a.rest is None else a.rest
-    return join(a.rest, b.rest)
 
 
 # -- reading
@@ -224,6 +247,11 @@ def marked(kind: Type) -> Type:
     return msgspec.structs.replace(kind, stated=True)
 
 
+def there(kind: Type) -> Type:
+    """The same where it is there and not null."""
+    return msgspec.structs.replace(kind, kinds=kind.kinds & ~NOTHING, stated=False)
+
+
 def position(kind: Type) -> Type:
     """The type of an element of this, at a position that may not exist."""
     found = elements(kind) if kind.kinds & LIST else NEVER
@@ -241,71 +269,6 @@ def stored(kind: Type) -> Type:
     return with_kinds(kind, kinds | NULL if kind.kinds & ABSENT else kinds)
 
 
-# -- truth and equality
-
-
-def truth(kind: Type) -> int:
-    """What a test of its truth may give: bits of TRUE, FALSE, FAULT."""
-    verdict = kind.kinds & FAULT
-    if kind.kinds & (NULL | ABSENT | FALSE):
-        verdict |= FALSE
-    if kind.kinds & (TRUE | NUMBER):
-        verdict |= TRUE
-    if kind.kinds & TEXT and kind.texts is not None:
-        verdict |= (TRUE if kind.texts - {""} else 0) | (FALSE if "" in kind.texts else 0)
-    elif kind.kinds & TEXT:
-        verdict |= BOOLEAN
-    if kind.kinds & LIST:
-        verdict |= BOOLEAN
-    if kind.kinds & OBJECT:
-        empty = all(field.kinds & ABSENT for field in kind.fields.values())
-        verdict |= (TRUE if kind.fields or kind.rest is not None else 0) | (FALSE if empty else 0)
-    return verdict
-
-
-def may_equal(a: Type, b: Type) -> bool:
-    """Whether some value of the one equals some value of the other; absence equals nothing."""
-    both = a.kinds & b.kinds
-    # Two lists may be empty, two objects may have the same fields.
-    if both & (NULL | BOOLEAN | LIST | OBJECT) or (both & TEXT and _meet(a.texts, b.texts)):
-        return True
-    return bool(both & NUMBER) and _meet(a.numbers, b.numbers)
-
-
-def must_equal(a: Type, b: Type) -> bool:
-    """Whether both are one and the same constant."""
-    if a.kinds & FAULT or b.kinds & FAULT or a.kinds != b.kinds:
-        return False
-    if a.kinds in (NULL, TRUE, FALSE):
-        return True
-    mine, other = (a.texts, b.texts) if a.kinds == TEXT else (a.numbers, b.numbers)
-    return a.kinds in (TEXT, NUMBER) and len(mine or ()) == 1 and mine == other
-
-
-def _meet(a: Values | None, b: Values | None) -> bool:
-    return a is None or b is None or not a.isdisjoint(b)
-
-
-def narrowed_to(kind: Type, other: Type) -> Type:
-    """What `kind` can still be when it equals `other`."""
-    kinds = kind.kinds & other.kinds & JSON_KINDS
-    if not may_equal(kind, other):
-        return NEVER
-    if kind.is_any:
-        return with_kinds(other, kinds)
-    return msgspec.structs.replace(
-        with_kinds(kind, kinds),
-        texts=_both(kind.texts, other.texts) if kinds & TEXT else None,
-        numbers=_both(kind.numbers, other.numbers) if kinds & NUMBER else None,
-    )
-
-
-def _both(a: Values | None, b: Values | None) -> Values | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a & b
-
-
 # -- words
 
 _WORDS = (
@@ -315,6 +278,19 @@ _WORDS = (
     (NUMBER, "a number"),
     (BOOLEAN, "true or false"),
 )
+
+
+def said_of(kind: Type) -> str | None:
+    """The one constant it can be, or where its numbers lie: `is 'a'`; None if neither is known."""
+    if not kind.kinds & PRESENT & ~TEXT and kind.texts is not None and len(kind.texts) == 1:
+        return f"is '{next(iter(kind.texts))}'"
+    if not kind.kinds & PRESENT & ~NUMBER and len(kind.intervals) == 1:
+        (within,) = kind.intervals
+        return None if within == ALL_NUMBERS else f"is {within}"
+    excluded = [
+        repr(one) if isinstance(one, str) else str(one) for one in sorted(kind.less, key=str)
+    ]
+    return f"is not {' or '.join(excluded)}" if excluded else None
 
 
 def word(kind: Type) -> str:

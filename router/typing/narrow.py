@@ -2,14 +2,20 @@
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from functools import reduce
 
-import msgspec
+from msgspec.structs import replace
 
+from router.expressions.absent import JSON
 from router.expressions.nodes import Node, path_of
 from router.expressions.signatures import FUNCTIONS
+from router.typing.equality import less, met, narrowed_to
+from router.typing.interval import OPPOSITE, Interval, beside
 from router.typing.lattice import (
     ABSENT,
+    ANY,
     BOOLEAN,
+    EVERYTHING,
     FALSE,
     FAULT,
     JSON_KINDS,
@@ -20,28 +26,28 @@ from router.typing.lattice import (
     NUMBER,
     OBJECT,
     TEXT,
+    TRUE,
     Type,
     constant,
     join,
-    narrowed_to,
     position,
     step,
     with_kinds,
 )
-from router.typing.run import TypeScope, TypeWalk
+from router.typing.run import TypeScope, TypeWalk, condition_key, key_of
 
 Change = Callable[[Type], Type]
 
-_BITS = {
-    "any": JSON_KINDS,
+WORD_BITS = {
     "null": NULL,
     "boolean": BOOLEAN,
     "number": NUMBER,
     "string": TEXT,
     "array": LIST,
     "object": OBJECT,
-    "expref": JSON_KINDS,
 }
+"""The kinds by JMESPath's words for them."""
+_BITS = {**WORD_BITS, "any": JSON_KINDS, "expref": JSON_KINDS}
 
 
 def allowed(types: tuple[str, ...]) -> int:
@@ -62,10 +68,11 @@ def when_true(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
         case "not":
             return when_false(run, node.children[0], view)
         case "compare":
-            return _compared(run, node, view, holds=True)
-        case "call":
-            return _called(run, node, view)
-    return _refined(view, node, _present_and_true)
+            seen = _compared(run, node, view, holds=True)
+            return None if seen is None else _judged(seen, node, TRUE)
+    seen = _given(run, node, view)
+    seen = None if seen is None else _refined(run, seen, node, _present_and_true)
+    return None if seen is None else _judged(seen, node, TRUE)
 
 
 def when_false(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
@@ -75,9 +82,18 @@ def when_false(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
             return _in_turn(run, node, view, when_false)
         case "not":
             return when_true(run, node.children[0], view)
-        case "compare":
-            return _compared(run, node, view, holds=False)
-    return view
+        case "and" | "pipe":
+            return view
+    seen = (
+        _compared(run, node, view, holds=False)
+        if node.kind == "compare"
+        else _refined(run, view, node, falsy)
+    )
+    return None if seen is None else _judged(seen, node, FALSE | FAULT)
+
+
+def _judged(view: TypeScope, node: Node, verdict: int) -> TypeScope:
+    return replace(view, facts={**view.facts, condition_key(node): Type(verdict)})
 
 
 Narrow = Callable[[TypeWalk, Node, TypeScope], TypeScope | None]
@@ -110,7 +126,8 @@ def both(a: TypeScope, b: TypeScope) -> TypeScope:
     if a is b:
         return a
     here = a.here if a.here is None or b.here is None or a.here is b.here else join(a.here, b.here)
-    return msgspec.structs.replace(a, root=_join_roots(a.root, b.root), here=here)
+    facts = {key: join(fact, b.facts[key]) for key, fact in a.facts.items() if key in b.facts}
+    return replace(a, root=_join_roots(a.root, b.root), here=here, facts=facts)
 
 
 def _join_roots(a: Type, b: Type) -> Type:
@@ -121,7 +138,7 @@ def _join_roots(a: Type, b: Type) -> Type:
         mine = fields.get(name, kind)
         # The names below these roots are lazy or fixed: what was learnt of them is let go.
         fields[name] = kind if kind is mine or kind.label else join(mine, kind)
-    return msgspec.structs.replace(a, fields=fields)
+    return replace(a, fields=fields)
 
 
 # -- comparisons
@@ -129,28 +146,70 @@ def _join_roots(a: Type, b: Type) -> Type:
 
 def _compared(run: TypeWalk, node: Node, view: TypeScope, *, holds: bool) -> TypeScope | None:
     left, right = node.children
-    if node.value in ("<", "<=", ">", ">="):
-        if not holds:
-            return view
-        found = _refined(view, left, _only(NUMBER))
-        return None if found is None else _refined(found, right, _only(NUMBER))
+    if node.value in OPPOSITE:
+        sign = node.value if holds else OPPOSITE[node.value]
+        mirrored = _MIRRORED[sign]
+        found = _ordered(run, (left, sign, right), view, holds=holds)
+        return None if found is None else _ordered(run, (right, mirrored, left), found, holds=holds)
     same = (node.value == "==") is holds
     found = _side(run, left, right, view, (same, holds))
     return None if found is None else _side(run, right, left, found, (same, holds))
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _ordered(
+    run: TypeWalk, compared: tuple[Node, str, Node], view: TypeScope, *, holds: bool
+) -> TypeScope | None:
+    """`node sign other`; where it has not held, that may be an error of something else."""
+    node, sign, other = compared
+    if node.kind == "literal":
+        return view
+    number = run.quietly(other, view) if other.kind in ("literal", "call") else ANY
+    if not number.kinds & NUMBER or not (holds or number.kinds == NUMBER):
+        return view
+    within = Type(
+        NUMBER if holds else ANY.kinds | FAULT,
+        bounds=beside(sign, reduce(Interval.hull, number.intervals)),
+    )
+    found = _given(run, node, view) if holds else view
+    return None if found is None else _refined(run, found, node, lambda mine: _part(mine, within))
+
+
+def _part(kind: Type, within: Type) -> Type:
+    """What lies within; a kind of which nothing does is a mistake, reported where it is made."""
+    return met(kind, within) if kind.kinds & within.kinds & ~FAULT else kind
 
 
 def _side(
     run: TypeWalk, node: Node, other: Node, view: TypeScope, sense: tuple[bool, bool]
 ) -> TypeScope | None:
     same, holds = sense
-    if path_of(node) is None or node.kind in ("literal", "current", "root"):
+    if node.kind in ("literal", "current", "root"):
         return view
     if other.kind == "literal":
-        return _refined(view, node, _to_literal(other, view.strict, same=same, holds=holds))
+        found: TypeScope | None = view
+        if node.kind == "call" and node.value == "type":
+            found = _of_type(run, node.children[0], other.value, view, same=same)
+        if found and holds and view.strict and same is (other.value is not None):
+            found = _given(run, node, found)
+        change = _to_literal(other, view.strict, same=same, holds=holds)
+        return None if found is None else _refined(run, found, node, change)
     if not (same and holds and view.strict):
         return view
     kind = run.quietly(other, view)
-    return _refined(view, node, lambda mine: _equal(mine, kind))
+    return _refined(run, view, node, lambda mine: _equal(mine, kind))
+
+
+def _of_type(
+    run: TypeWalk, node: Node, word: JSON, view: TypeScope, *, same: bool
+) -> TypeScope | None:
+    """`type(node) == 'array'` and its like; what is absent is null there."""
+    bits = WORD_BITS.get(str(word), 0)
+    bits |= ABSENT if bits & NULL else 0
+    kept = (bits if same else EVERYTHING & ~bits) | FAULT
+    return _refined(run, view, node, lambda kind: with_kinds(kind, kind.kinds & kept))
 
 
 def _to_literal(literal: Node, strict: bool, *, same: bool, holds: bool) -> Change:
@@ -173,30 +232,35 @@ def _equal(kind: Type, other: Type) -> Type:
 
 
 def _without(kind: Type, value: Type, *, present: bool) -> Type:
-    """The kind, less one text; an absent field is compared with nothing."""
-    if kind.texts is not None and value.texts is not None:
-        left = kind.texts - value.texts
-        kind = msgspec.structs.replace(
-            kind, kinds=kind.kinds if left else kind.kinds & ~TEXT, texts=left
-        )
+    """The kind, less one constant; an absent field is compared with nothing."""
+    kind = less(kind, value.texts or value.numbers or frozenset())
+    kind = with_kinds(kind, kind.kinds & ~(value.kinds & BOOLEAN))
     return with_kinds(kind, kind.kinds & ~ABSENT) if present else kind
 
 
 def _present_and_true(kind: Type) -> Type:
     left = with_kinds(kind, kind.kinds & ~(NOTHING | FALSE))
-    if left.texts is not None and "" in left.texts:
-        return msgspec.structs.replace(left, texts=left.texts - {""})
-    return left
+    return less(left, _EMPTY) if left.kinds & TEXT else left
+
+
+def falsy(kind: Type) -> Type:
+    """The part of it that tests as false, or fails."""
+    return met(with_kinds(kind, kind.kinds & ~(TRUE | NUMBER)), _FALSY)
+
+
+_EMPTY = frozenset({""})
+_FALSY = Type(ANY.kinds | FAULT, texts=_EMPTY)
 
 
 # -- calls
 
 
 def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
-    """A function that gave true was given what it takes."""
+    """A function that gave something was given what it takes."""
     function = FUNCTIONS[node.value]
     if function.name == "exists":
-        return _refined(view, node.children[0], lambda kind: with_kinds(kind, kind.kinds & ~ABSENT))
+        there = node.children[0]
+        return _refined(run, view, there, lambda kind: with_kinds(kind, kind.kinds & ~ABSENT))
     if function.lazy:
         return view
     found: TypeScope | None = view
@@ -205,10 +269,17 @@ def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
             return None
         bits = allowed(function.parameter(at).types)
         if function.parameter(at).subject or not bits & NULL:
-            found = _refined(found, argument, _only(bits & ~NOTHING))
+            found = _given(run, argument, found)
+            if found is not None:
+                found = _refined(run, found, argument, _only(bits & ~NOTHING))
     if function.name == "contains" and found is not None:
         return _contained(run, node, found)
     return found
+
+
+def _given(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
+    """What is known where the node is there and not null."""
+    return _called(run, node, view) if node.kind == "call" else view
 
 
 def _contained(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
@@ -220,7 +291,7 @@ def _contained(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     if kind.kinds != LIST or kind.item is None:
         return view
     item = kind.item
-    return _refined(view, searched, lambda mine: _equal(mine, item))
+    return _refined(run, view, searched, lambda mine: _equal(mine, item))
 
 
 def _only(bits: int) -> Change:
@@ -236,16 +307,30 @@ def _only(bits: int) -> Change:
 # -- paths
 
 
-def _refined(view: TypeScope, node: Node, change: Change) -> TypeScope | None:
-    """The view with the type of a plain path changed; None if nothing is left of it."""
-    if (path := path_of(node)) is None or not path[1]:
-        return view
+def _refined(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeScope | None:
+    """
+    The view with what the node gives changed, be it a known field or anything else; None if
+    nothing is left of it.
+    """
+    if (path := path_of(node)) is None:
+        return _noted(run, view, node, change)
     rooted, keys = path
-    if rooted or view.here is None:
-        root = _changed(view.root, keys, change)
-        return None if not root.kinds else msgspec.structs.replace(view, root=root)
-    here = _changed(view.here, keys, change)
-    return None if not here.kinds else msgspec.structs.replace(view, here=here)
+    if not keys:
+        return view
+    base = view.root if rooted or view.here is None else view.here
+    found = _changed(base, keys, change)
+    if found is base:
+        return _noted(run, view, node, change)
+    if not found.kinds:
+        return None
+    return replace(view, root=found) if base is view.root else replace(view, here=found)
+
+
+def _noted(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeScope | None:
+    kind = run.quietly(node, view)
+    if (left := change(kind)) is kind:
+        return view
+    return replace(view, facts={**view.facts, key_of(node): left}) if left.kinds & ~FAULT else None
 
 
 def _changed(base: Type, keys: tuple[str | int, ...], change: Change) -> Type:
@@ -253,22 +338,31 @@ def _changed(base: Type, keys: tuple[str | int, ...], change: Change) -> Type:
         return change(base)
     key, rest = keys[0], keys[1:]
     if isinstance(key, int):
-        inner = _changed(position(base), rest, change)
-        if inner.kinds & (NOTHING | FAULT):
-            return base
-        return with_kinds(base, base.kinds & LIST) if inner.kinds else NEVER
+        return _changed_at(base, rest, change)
     if key not in base.fields:
         return base  # a field that is not known does not become known by being read
-    inner = _changed(step(base, key), rest, change)
+    before = step(base, key)
+    inner = _changed(before, rest, change)
+    if inner is before:
+        return base
     if not inner.kinds & ~FAULT:
         return NEVER
     sure = not inner.kinds & (NOTHING | FAULT)
-    return msgspec.structs.replace(
+    return replace(
         base,
         kinds=base.kinds & OBJECT if sure else base.kinds,
         fields=_with(base, {key: inner}),
         stated=base.stated and not sure,
     )
+
+
+def _changed_at(base: Type, rest: tuple[str | int, ...], change: Change) -> Type:
+    """The list with what is learnt of it by an element of it."""
+    before = position(base)
+    inner = _changed(before, rest, change)
+    if inner is before or inner.kinds & (NOTHING | FAULT):
+        return base
+    return with_kinds(base, base.kinds & LIST) if inner.kinds else NEVER
 
 
 def _with(base: Type, fields: dict[str, Type]) -> Mapping[str, Type]:

@@ -8,6 +8,7 @@ import msgspec
 from router.errors import Severity
 from router.expressions.nodes import Node
 from router.legible import cut
+from router.typing.equality import met
 from router.typing.lattice import FALSE, TRUE, Type
 
 Code = Literal[
@@ -18,6 +19,7 @@ Code = Literal[
     "misspelt-field",
     "misspelt-value",
     "never-equal",
+    "never-false",
     "never-ordered",
     "never-true",
     "not-a-list",
@@ -61,7 +63,8 @@ class TypeScope(msgspec.Struct, frozen=True):
     """
     What a part of an expression sees. `here` is the current value, None where it is the roots;
     `said` is how the text names it; `strict` is the verdict reading. `begin` is where the path
-    begins that this part goes on with, None if it begins a new one.
+    begins that this part goes on with, None if it begins a new one. `facts` is what has been learnt
+    of calls, conditions and unknown fields, by their `key_of`.
     """
 
     root: Type
@@ -69,6 +72,7 @@ class TypeScope(msgspec.Struct, frozen=True):
     said: str = ""
     strict: bool = True
     begin: int | None = None
+    facts: Mapping[str, Type] = {}
 
     @property
     def current(self) -> Type:
@@ -116,7 +120,10 @@ class TypeWalk:
     def value(self, node: Node, view: TypeScope) -> Type:
         """What the node may give."""
         self.visited.add((node.start, node.end))
-        return self._values[node.kind](self, node, view)
+        kind = self._values[node.kind](self, node, view)
+        if view.facts and (fact := view.facts.get(key_of(node))) is not None:
+            return met(kind, fact)
+        return kind
 
     def verdict(self, node: Node, view: TypeScope) -> int:
         """What verdict the node may have: bits of TRUE, FALSE, FAULT."""
@@ -151,6 +158,16 @@ class TypeWalk:
 
 def span_of(node: Node) -> Span:
     return node.start, node.end
+
+
+def key_of(node: Node) -> str:
+    """A name for what the node gives wherever the current value and the reading are the same."""
+    return f"{node.kind}:{node.value!r}({','.join(map(key_of, node.children))})"
+
+
+def condition_key(node: Node) -> str:
+    """A name for its verdict; a condition may be another value than its verdict."""
+    return f"?{key_of(node)}"
 
 
 def denied(verdict: int) -> int:

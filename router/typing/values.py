@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from router.expressions.nodes import Node
 from router.expressions.value import is_test
+from router.typing.equality import truth
 from router.typing.fields import read_field
 from router.typing.lattice import (
     ABSENT,
@@ -27,7 +28,6 @@ from router.typing.lattice import (
     list_of,
     position,
     stored,
-    truth,
     with_kinds,
     word,
 )

@@ -1,11 +1,13 @@
 """What verdict a condition may have, and whether its leaves can decide anything at all."""
 
 import re
-from itertools import product
+from itertools import islice, product
 
 from router.expressions.nodes import Node
 from router.suggest import nearest
+from router.typing.equality import may_equal, must_equal, truth
 from router.typing.fields import mark_words
+from router.typing.interval import OPPOSITE, may_be
 from router.typing.lattice import (
     ABSENT,
     BOOLEAN,
@@ -20,14 +22,12 @@ from router.typing.lattice import (
     TEXT,
     TRUE,
     Type,
-    may_equal,
-    must_equal,
+    said_of,
     stored,
-    truth,
     word,
 )
 from router.typing.narrow import when_false, when_true
-from router.typing.run import TypeScope, TypeWalk, denied, span_of
+from router.typing.run import TypeScope, TypeWalk, condition_key, denied, key_of, span_of
 
 _PAIRS_MAX = 64
 _SHOWN_MAX = 8
@@ -104,18 +104,45 @@ def of_truth(run: TypeWalk, node: Node, view: TypeScope) -> int:
             node,
             f"write {said} > 0, or {said} != null",
         )
-    return _decided(run, node, truth(kind))
+    return _decided(run, node, truth(kind), view)
 
 
-def _decided(run: TypeWalk, node: Node, verdict: int) -> int:
-    """Says so when a leaf always gives the same."""
-    if run.found_within(node):
+def _decided(
+    run: TypeWalk, node: Node, verdict: int, view: TypeScope, sides: tuple[Type, ...] = ()
+) -> int:
+    """Says so when a leaf always gives the same, and which of its sides decide that."""
+    before = view.facts.get(condition_key(node)) if view.facts else None
+    if before is not None:
+        verdict &= before.kinds
+    if run.found_within(node) or verdict & BOOLEAN == BOOLEAN:
         return verdict
+    said, hint = run.source(node), _reason(run, node, sides)
+    if before is not None:
+        hint = "the same condition stands twice: it is decided before this"
     if not verdict & TRUE:
-        run.warn("never-true", f"{run.source(node)} can never be true here", node)
+        run.warn("never-true", f"{said} can never be true here", node, hint)
     elif verdict == TRUE:
-        run.warn("always-true", f"{run.source(node)} is always true here", node)
+        run.warn("always-true", f"{said} is always true here", node, hint)
+    else:
+        if hint and node.value == "!=" and key_of(node.children[0]) != key_of(node.children[1]):
+            hint += "; to exclude both, join them with &&"
+        run.warn("never-false", f"{said} is true of every value that comes here", node, hint)
     return verdict
+
+
+def _reason(run: TypeWalk, node: Node, sides: tuple[Type, ...]) -> str | None:
+    """What is known of the sides of a comparison, where that decides it."""
+    if not sides:
+        return None
+    if key_of(node.children[0]) == key_of(node.children[1]):
+        return "both sides are the same"
+    each = zip(node.children, sides, strict=True)
+    known = [
+        f"{run.source(side)} {words}"
+        for side, kind in each
+        if side.kind != "literal" and (words := said_of(kind)) is not None
+    ]
+    return f"here {' and '.join(known)}" if known else None
 
 
 # -- comparisons
@@ -135,7 +162,9 @@ def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
         _check_order(run, node, left, right)
     if not (left.is_any or right.is_any) and not run.found_within(node):
         run.fine.add(span_of(node))
-    return _decided(run, node, verdict)
+    if key_of(node.children[0]) == key_of(node.children[1]):
+        verdict &= FAULT | (TRUE if "=" in node.value and node.value != "!=" else FALSE)
+    return _decided(run, node, verdict, view, (left, right))
 
 
 def _kept(kind: Type) -> Type:
@@ -165,12 +194,11 @@ def _order(sign: str, left: Type, right: Type) -> int:
     verdict = FAULT if (left.kinds | right.kinds) & ~NUMBER else 0
     if not left.kinds & right.kinds & NUMBER:
         return verdict
-    a_values, b_values = left.numbers, right.numbers
-    if a_values is None or b_values is None or len(a_values) * len(b_values) > _PAIRS_MAX:
+    pairs = list(islice(product(left.intervals, right.intervals), _PAIRS_MAX + 1))
+    if len(pairs) > _PAIRS_MAX:
         return verdict | BOOLEAN
-    for a, b in product(a_values, b_values):
-        verdict |= TRUE if {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign] else FALSE
-    return verdict
+    verdict |= TRUE if any(may_be(sign, a, b) for a, b in pairs) else 0
+    return verdict | (FALSE if any(may_be(OPPOSITE[sign], a, b) for a, b in pairs) else 0)
 
 
 def _not_first(run: TypeWalk, node: Node) -> None:

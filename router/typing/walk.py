@@ -51,7 +51,7 @@ def _walk(expression: Expression, reading: Reading, scene: Scene, view: TypeScop
         if reading == "verdict":
             run.verdict(expression.tree, view)
         else:
-            run.value(expression.tree, msgspec.structs.replace(view, strict=False))
+            run.value(expression.tree, msgspec.structs.replace(view, strict=False, facts={}))
     except RecursionError:  # a user's shapes may be nested deeper than any sender's payload
         run = TypeWalk(expression.text, TABLES, scene.clues)
     return WalkResult(run, scene.events, scene.guessed)
