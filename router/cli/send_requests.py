@@ -21,7 +21,7 @@ from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.settings import Endpoint
 from router.providers import Provider
-from router.providers.questions import asked
+from router.providers.questions import asked, questions_of
 from router.rules.ruleset import Ruleset
 from router.suggest import did_you_mean
 
@@ -102,9 +102,7 @@ class Signer:
             UsageError: the key cannot sign.
         """
         definition, address = self.provider.definition, self.endpoint.address_of("")
-        for one in definition.respond:
-            if one.visit is not None:
-                continue
+        for one in questions_of(definition):
             echo, now_ms = secrets.token_hex(8), SystemClock().now()
             try:
                 made = asked(definition, one, key=self._key, echo=echo, now_ms=now_ms)

@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from router.config.context import LoadContext
-from router.config.providers import decoded_value
+from router.config.matchers import MatcherCompiler
 from router.config.schema import RuleEntry
-from router.config.trial_schema import CallEntry, ExpectEntry, TrialEntry
+from router.config.trial_schema import AnswerEntry, CallEntry, ExpectEntry, TrialEntry
 from router.kinds import KINDS
 from router.model.job import ActionKind
-from router.model.trial import ActionKey, Expected, ExpectedCall, Step
+from router.model.trial import ActionKey, Expected, ExpectedAnswer, ExpectedCall, Step
 from router.rules.explain import items_of
 from router.rules.specs import CompiledRule
 from router.yaml_source import Sequence, SourceText, Table, shown
 
 SKIPPED = ("skipped: event", "skipped: endpoint", "skipped: otherwise")
 """Parts of a rule's head that may stand in the way, in the words of `because`."""
+ORDERED_MIN = 2
 _ITEM = re.compile(r"match\[([0-9]{1,6})\]")
 
 
@@ -26,6 +27,7 @@ class Expectations:
     def __init__(self, context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
         self.context = context
         self._bad = partial(context.error, "bad-expectation")
+        self._matchers = MatcherCompiler(context)
         self.rules = {rule.id: rule for rule in rules}
         self.kinds = {rule.id: {a.id: a.kind for a in rule.actions} for rule in rules}
         self._partly = {e.id.value for e in context.file.rules or () if e.id and _is_partly_read(e)}
@@ -63,6 +65,8 @@ class Expectations:
             dead=self._jobs(entry.dead),
             cancelled=self._jobs(entry.cancelled),
             calls=self._calls(entry.calls),
+            answers=self._answers(trial, sends),
+            order=self._order(entry),
         )
 
     def _statuses(self, trial: TrialEntry, sends: tuple[Step, ...]) -> tuple[int, ...] | None:
@@ -71,16 +75,40 @@ class Expectations:
         for status in entry.status:
             if status not in range(100, 600):
                 self.context.error("bad-value", f"{status} is no HTTP status", entry.at("status"))
-        sent = sum(step.requests for step in sends)
-        if any(step.broken for step in trial.send or ()):
-            return tuple(entry.status)  # how many are sent is not known
-        if isinstance(entry.at("status"), Sequence) and len(entry.status) not in (1, sent):
-            self._bad(
-                f"{len(entry.status)} statuses are expected of {sent} deliveries",
-                entry.at("status"),
-                "one status stands for all, a list has one for each",
-            )
+        self._one_for_each(trial, sends, "status", "statuses", len(entry.status))
         return tuple(entry.status)
+
+    def _one_for_each(
+        self, trial: TrialEntry, sends: tuple[Step, ...], key: str, several: str, count: int
+    ) -> None:
+        """Report a list that has neither one item nor one for each delivery."""
+        if any(step.broken for step in trial.send or ()) or trial.expect is None:
+            return  # how many are sent is not known
+        sent, at = sum(step.requests for step in sends), trial.expect.at(key)
+        if isinstance(at, Sequence) and count not in (1, sent):
+            self._bad(
+                f"{count} {several} are expected of {sent} deliveries",
+                at,
+                f"one {key} stands for all, a list has one for each",
+            )
+
+    def _answers(self, trial: TrialEntry, sends: tuple[Step, ...]) -> tuple[ExpectedAnswer, ...]:
+        if (entry := trial.expect) is None or entry.answer is None:
+            return ()
+        self._one_for_each(trial, sends, "answer", "answers", len(entry.answer))
+        return tuple(self._answer(one) for one in entry.answer)
+
+    def _answer(self, entry: AnswerEntry) -> ExpectedAnswer:
+        given = [key for key in ExpectedAnswer.__struct_fields__ if entry.has(key)]
+        if not given and not entry.broken:
+            self._bad("nothing is expected of this answer", entry.node)
+        if entry.status is not None and entry.status not in range(100, 600):
+            message = f"{entry.status} is no HTTP status"
+            self.context.error("bad-value", message, entry.at("status"))
+        values = {key: getattr(entry, key) for key in given if getattr(entry, key) is not None}
+        status = values.pop("status", None)
+        found = {key: self._matchers.field(entry, key, value) for key, value in values.items()}
+        return ExpectedAnswer(status, **found)
 
     def _rules(self, names: list[SourceText] | None) -> frozenset[str] | None:
         if names is None:
@@ -138,11 +166,22 @@ class Expectations:
                 entry.key_at(key),
                 f"they have {', '.join(has)}",
             )
-        fields = {key: decoded_value(self.context, value) for key, value in entry.chosen.items()}
+        fields = {k: self._matchers.field(entry, k, value) for k, value in entry.chosen.items()}
         if entry.times is not None and entry.times < 0:
             self.context.error("bad-value", "'times' cannot be below zero", entry.at("times"))
         line, _ = self.context.report.source.position(name.node.start)
-        return ExpectedCall(entry.times, fields, line)
+        return ExpectedCall(entry.times, fields, line, self._delays(entry))
+
+    def _delays(self, entry: CallEntry) -> tuple[int, ...] | int | None:
+        if (delays := entry.delays) is None:
+            return None
+        return tuple(delays) if isinstance(entry.at("delays"), Sequence) else delays[0]
+
+    def _order(self, entry: ExpectEntry) -> tuple[ActionKey, ...]:
+        if entry.order is not None and len(entry.order) < ORDERED_MIN:
+            self._bad("an order is one of two actions at least", entry.at("order"))
+        found = (self.action(name) for name in entry.order or ())
+        return tuple(action[0] for action in found if action is not None)
 
 
 def _texts(rule: CompiledRule) -> Iterator[str]:

@@ -5,15 +5,21 @@ from typing import Any, Literal
 
 from router.config.kinds import SCHEMAS
 from router.config.schema import ActionEntry, SharedActionEntry
-from router.config.trial_schema import CallEntry, ReplyEntry
+from router.config.trial_schema import CallEntry, ReplyEntry, TextMatchEntry
 from router.kinds import KINDS
 from router.kinds.kind import CallForm
 from router.yaml_source import EntryKey, FurtherKeys, Node, SourceText, Table
 
-_CALL_TYPES: Mapping[CallForm, Any] = {
+_REPLY_TYPES: Mapping[CallForm, Any] = {
     "text": SourceText,
     "texts": list[SourceText],
     "table": Table[SourceText],
+    "json": Node | None,
+}
+_CALL_TYPES: Mapping[CallForm, Any] = {
+    "text": TextMatchEntry,
+    "texts": list[TextMatchEntry],
+    "table": Table[TextMatchEntry],
     "json": Node | None,
 }
 _ACTIONS = tuple(EntryKey(key, key, row.entry, row.about) for key, row in SCHEMAS.items())
@@ -31,7 +37,7 @@ FURTHER: FurtherKeys = {
     SharedActionEntry: _ACTIONS,
     ReplyEntry: (
         *(EntryKey(r.key, r.key, _code_type(r.values), r.about) for r in _REPLIES),
-        *(EntryKey(n, n, _CALL_TYPES[part.form], part.about) for n, part in _CONTENTS.items()),
+        *(EntryKey(n, n, _REPLY_TYPES[part.form], part.about) for n, part in _CONTENTS.items()),
     ),
     CallEntry: tuple(EntryKey(n, n, _CALL_TYPES[f.form], f.about) for n, f in _CALLS.items()),
 }

@@ -11,15 +11,16 @@ from router.config.targets import HEADER_NAME
 from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
 from router.model.settings import OWN
-from router.model.trial import Advance, RepeatStep, Sending, Step
+from router.model.trial import Advance, HandshakeStep, RepeatStep, Sending, Step
 from router.providers import Provider, changes, own
 from router.providers.definition import spelled
+from router.providers.questions import questions_of
 from router.yaml_source import Node, Scalar, SourceText, described, means_nothing, shown
 
 REPEAT_MAX = 1_000
 ADVANCE_MAX_MS = 400 * 86_400_000
 _EVENT_MAX = 256
-_BESIDE = {"again": ("repeat", "every"), "advance": ()}
+_BESIDE = {"again": ("repeat", "every"), "advance": (), "handshake": ("endpoint",)}
 """What may stand beside the keys that make a step other than a delivery."""
 
 Change = tuple[str, JSON]
@@ -59,7 +60,23 @@ class StepCompiler:
             if entry.again is False:
                 self._bad("a step that sends nothing again is none", entry.key_at("again"))
             return RepeatStep(entry.repeat or 1, entry.every or 0)
+        if entry.has("handshake"):
+            self._alone(entry, "handshake")
+            return self._handshake(entry)
         return self._sending(entry)
+
+    def _handshake(self, entry: SendEntry) -> HandshakeStep:
+        if not entry.has("endpoint"):
+            message = f"{entry.called} needs the key 'endpoint'"
+            self.context.error("missing-key", message, entry.node)
+        provider = self._provider(entry)
+        asks = 0 if provider is None else len(questions_of(provider.definition))
+        if provider is not None and (entry.handshake is False or not asks):
+            message = f"{provider.label} asks nothing before it sends"
+            if entry.handshake is False:
+                message = "a step that asks nothing is none"
+            self._bad(message, entry.key_at("handshake"))
+        return HandshakeStep(entry.endpoint.value if entry.endpoint else "", asks or 1)
 
     def _alone(self, entry: SendEntry, key: str) -> None:
         for other in SendEntry.__struct_fields__:

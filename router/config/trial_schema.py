@@ -28,6 +28,7 @@ class SendEntry(Entry):
     repeat: Annotated[int | None, doc("Deliveries of this step.")] = None
     every: Annotated[Duration | None, doc("Time between them.")] = None
     again: Annotated[bool | None, doc("Send the last bytes once more.")] = None
+    handshake: Annotated[bool | None, doc("Ask what the sender asks before it sends.")] = None
     advance: Annotated[Duration | None, doc("Let time pass.")] = None
 
 
@@ -42,11 +43,35 @@ class ReplyEntry(OpenEntry):
     after: Annotated[Duration | None, doc("What it says about when to try again.")] = None
 
 
+@named("this value", shorthand="text")
+class TextMatchEntry(Entry):
+    """An expected text: this one, or what it has to be."""
+
+    text: Annotated[SourceText | None, doc("Exactly this text.")] = None
+    contains: Annotated[SourceText | None, doc("This is a part of it.")] = None
+    any: Annotated[bool | None, doc("Whatever it is, it is there.")] = None
+    absent: Annotated[bool | None, doc("It is not there.")] = None
+
+
 @named("this call")
 class CallEntry(OpenEntry):
     """One of a test's expected `calls`."""
 
     times: Annotated[int | None, doc("How many calls.")] = None
+    delays: Annotated[
+        list[Duration] | None,
+        doc("The time between the attempts of a job, without jitter.", ["5s", "30s"]),
+    ] = None
+
+
+@named("'answer'")
+class AnswerEntry(Entry):
+    """What a delivery is answered."""
+
+    status: Annotated[int | None, doc("The status.")] = None
+    headers: Annotated[Table[TextMatchEntry] | None, doc("Headers, some of them.")] = None
+    json: Annotated[Node | None, doc("The body as JSON, some of its fields.")] = None
+    text: Annotated[TextMatchEntry | None, doc("The body as text.")] = None
 
 
 @named("'expect'")
@@ -59,7 +84,13 @@ class ExpectEntry(Entry):
     matched: Annotated[list[SourceText] | None, doc("Exactly the rules that matched.")] = None
     shadow: Annotated[list[SourceText] | None, doc("Exactly the shadow rules that matched.")] = None
     because: Annotated[Table[SourceText] | None, doc("Why a rule did not match.")] = None
+    answer: Annotated[
+        list[AnswerEntry] | None, doc("The whole answer of each delivery; one stands for all.")
+    ] = None
     calls: Annotated[Table[CallEntry] | None, doc("Calls of RULE/ACTION.")] = None
+    order: Annotated[
+        list[SourceText] | None, doc("RULE/ACTION whose first calls come in this order.")
+    ] = None
     dead: Annotated[list[SourceText] | None, doc("Exactly the actions that were given up.")] = None
     cancelled: Annotated[
         list[SourceText] | None,

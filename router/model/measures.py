@@ -20,6 +20,13 @@ def duration_ms(text: str) -> int:
     return _measured(text, _DURATION_MS, "a duration", "'30s', with ms, s, m, h or d")
 
 
+def duration_text(milliseconds: int) -> str:
+    """As a file writes it, in the largest unit that gives a whole number: `90s`, `2m`."""
+    fitting = (n for n, size in reversed(_DURATION_MS.items()) if milliseconds % size == 0)
+    unit = next(fitting) if milliseconds else "s"
+    return f"{milliseconds // _DURATION_MS[unit]}{unit}"
+
+
 def size_bytes(text: str) -> int:
     """
     Bytes of `64KiB`, `5MiB`, `10GiB`.

@@ -57,7 +57,14 @@ class Advance(msgspec.Struct, frozen=True):
     requests: int = 0
 
 
-Step = Sending | RepeatStep | Advance
+class HandshakeStep(msgspec.Struct, frozen=True):
+    """What the endpoint's sender asks before it sends, `requests` questions."""
+
+    endpoint: str
+    requests: int
+
+
+Step = Sending | RepeatStep | Advance | HandshakeStep
 
 
 class SimulatedAnswer(msgspec.Struct, frozen=True):
@@ -74,20 +81,42 @@ class SimulatedAnswer(msgspec.Struct, frozen=True):
     contents: Mapping[str, Any] = {}
 
 
+class Matcher(msgspec.Struct, frozen=True):
+    """
+    What stands in place of an expected value: `equals` this and nothing more, `contains` it,
+    is there at all (`any`) or is not (`absent`).
+    """
+
+    how: Literal["equals", "contains", "any", "absent"]
+    value: Any = None
+
+
 class ExpectedCall(msgspec.Struct, frozen=True):
     """
     What every call of an action must look like; `fields` holds only what the file names, under
-    the file's own keys. `times` None: at least once.
+    the file's own keys, with matchers in it. `times` None: at least once. `delays_ms` are those
+    between the attempts of each job; one alone stands for all.
     """
 
     times: int | None
     fields: Mapping[str, Any]
     line: int
+    delays_ms: tuple[int, ...] | int | None = None
+
+
+class ExpectedAnswer(msgspec.Struct, frozen=True):
+    """What the sender must be answered; what is None is not judged."""
+
+    status: int | None = None
+    headers: Mapping[str, Any] | None = None
+    json: Any = None
+    text: Any = None
 
 
 class Expected(msgspec.Struct, frozen=True):
     """
-    What must come of a trial; None: not judged. `status`: one for all, or one for each.
+    What must come of a trial; None: not judged. `status` and `answers`: one for all, or one for
+    each. `order`: the first call of each of these comes before that of the next.
 
     `because` names, for rules that must not match, what stood first in the way: an item of
     `match` by its number (`match[0]`), the text of one or of a leaf of one, or a part of the
@@ -101,6 +130,8 @@ class Expected(msgspec.Struct, frozen=True):
     dead: frozenset[ActionKey] | None = None
     cancelled: frozenset[ActionKey] | None = None
     calls: Mapping[ActionKey, ExpectedCall] = {}
+    answers: tuple[ExpectedAnswer, ...] = ()
+    order: tuple[ActionKey, ...] = ()
 
 
 class Trial(msgspec.Struct, frozen=True):

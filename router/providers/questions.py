@@ -20,6 +20,11 @@ class Question(NamedTuple):
     body: bytes
 
 
+def questions_of(definition: Definition) -> list[Handshake]:
+    """What the sender asks before it sends; not what would have the router call others."""
+    return [one for one in definition.respond if one.visit is None]
+
+
 def asked(
     definition: Definition, one: Handshake, *, key: bytes, echo: str, now_ms: int
 ) -> Question:

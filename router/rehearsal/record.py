@@ -6,6 +6,7 @@ import msgspec
 
 from router.dispatch.observed import AttemptEnded, Defect, StoreFailed
 from router.intake.observed import DeliveryStored, RequestRefused
+from router.intake.reply import Reply
 from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery
 from router.model.observed import Observed
@@ -20,23 +21,30 @@ _ENDS: dict[str, End] = {"succeeded": "success", "retryable": "retry", "dead": "
 
 class TrialRecord(msgspec.Struct):
     """
-    Statuses in the order of sending, and the reasons behind those that are no 2xx; the rules
+    Answers in the order of sending, and the reasons behind those that are no 2xx; the rules
     that matched, and those of them that are only shadows; each action's calls, attempt by
-    attempt, and how its attempts ended; why jobs are dead or cancelled.
+    attempt, when those of each of its jobs began, and how they ended; why jobs are dead or
+    cancelled.
     """
 
-    statuses: list[int] = []
+    answers: list[Reply] = []
     refusals: list[str] = []
     hits: dict[str, None] = {}
     errors: dict[str, None] = {}
     matched: list[str] = []
     shadow: list[str] = []
     calls: dict[ActionKey, list[ActionCall]] = {}
+    begun: dict[ActionKey, dict[str, list[int]]] = {}
     ends: dict[ActionKey, set[End]] = {}
     dead: dict[ActionKey, str] = {}
     cancelled: dict[ActionKey, str] = {}
     deliveries: list[Delivery] = []
     defect: Exception | None = None
+
+    @property
+    def statuses(self) -> list[int]:
+        """Those of the answers."""
+        return [reply.status for reply in self.answers]
 
     def observe(self, happened: Observed) -> None:
         """What intake and dispatch have their observer know."""
@@ -46,9 +54,11 @@ class TrialRecord(msgspec.Struct):
             case DeliveryStored(receipt=Accepted()):
                 self.planned(happened.delivery, happened.plan)
             case AttemptEnded(job, settlement):
-                end = _ENDS.get(settlement.state)
-                if end is not None:
-                    self.ends.setdefault((job.rule, job.action), set()).add(end)
+                key, attempt = (job.rule, job.action), settlement.attempt
+                if attempt.outcome != "skipped":
+                    self.begun.setdefault(key, {}).setdefault(job.id, []).append(attempt.started_at)
+                if (end := _ENDS.get(settlement.state)) is not None:
+                    self.ends.setdefault(key, set()).add(end)
             case Defect() | StoreFailed():  # ours, which no test may pass over
                 self.defect = happened.error
 

@@ -9,6 +9,7 @@ from router.dispatch import Dispatcher, DispatchSettings
 from router.dispatch.protocol import Action
 from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks, acceptance
+from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
@@ -91,18 +92,18 @@ class Rig:
         self._seen.planned(*planned)
         return acceptance(*planned, self._live.own, now)
 
-    def receive(self, request: InboundRequest) -> int:
-        """The status that answers a request; whatever is due at once has run by then."""
+    def receive(self, request: InboundRequest) -> Reply:
+        """What answers a request; whatever is due at once has run by then."""
         # The router's own events have no address; over the wire no path is empty.
         endpoint = self._intake.find(request.raw_path) if request.raw_path else self._live.own
         if endpoint is None:
-            return 404
+            return Reply(404, b"")
         if len(request.body) > endpoint.body_max:  # which the listener refuses
             self._intake.refuse(endpoint, "too_large", 413, request.peer)
-            return 413
-        status = self._do(self._intake.accept(endpoint, request)).status
+            return Reply(413, b"")
+        reply = self._do(self._intake.accept(endpoint, request))
         self.advance(0)
-        return status
+        return reply
 
     def advance(self, by_ms: int) -> None:
         """Let that much time pass; what is due meanwhile runs at its own time."""

@@ -8,7 +8,7 @@ import msgspec
 from router.kinds import KINDS, simulated
 from router.kinds.kind import ActionCall
 from router.model.job import FailOutcome, Job, Outcome
-from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
+from router.model.trial import ActionKey, Advance, HandshakeStep, SimulatedAnswer, Step, Trial
 from router.rehearsal.assertions import Assertions
 from router.rehearsal.explained import TrialExplainer
 from router.rehearsal.record import TrialRecord
@@ -66,7 +66,7 @@ class TrialRunner:
         if trial.real and self._act is None:
             return TrialResult(trial, TrialRecord(), (NOT_REAL,))
         seen = TrialRecord()
-        rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
+        rng = _Steady(_SEED)
         replies = {key: list(answers) for key, answers in trial.replies.items()}
         act = self._act if trial.real else None
         waited, prompt = (kind(seen, replies, act) for kind in (_Simulated, _Prompt))
@@ -100,19 +100,30 @@ class TrialRunner:
             if job.state in ("dead", "cancelled"):
                 ended = seen.dead if job.state == "dead" else seen.cancelled
                 ended.setdefault((job.rule, job.action), job.reason or "")
-        failures = Assertions(trial.expect, seen, self.explainer).lines()
+        failures = Assertions(trial, seen, self.explainer).lines()
         return TrialResult(trial, seen, tuple(failures))
+
+
+class _Steady(random.Random):
+    """Ids that are the same at every run; no jitter, so that delays are those of the schedule."""
+
+    def uniform(self, a: float, b: float) -> float:
+        """What is in the middle."""
+        return (a + b) / 2
 
 
 def _take(step: Step, senders: Senders, rig: Rig, seen: TrialRecord) -> None:
     if isinstance(step, Advance):
         rig.advance(step.by_ms)
         return
+    if isinstance(step, HandshakeStep):
+        seen.answers += [rig.receive(question) for question in senders.questions(step)]
+        return
     for number in range(step.repeat):
         if number and step.every_ms:
             rig.advance(step.every_ms)
         for request in senders.requests(step):
-            seen.statuses.append(rig.receive(request))
+            seen.answers.append(rig.receive(request))
 
 
 class _Simulated:

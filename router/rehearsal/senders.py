@@ -13,9 +13,10 @@ from router.kinds import KINDS
 from router.model.delivery import JSON, InboundRequest
 from router.model.headers import BLANKS
 from router.model.settings import PUBLISHED, Endpoint
-from router.model.trial import RepeatStep, Sending
-from router.providers import Provider
+from router.model.trial import HandshakeStep, RepeatStep, Sending
+from router.providers import Provider, questions
 from router.providers.changes import put
+from router.providers.signing import SignedRequest
 from router.providers.waiting import FunctionProof, PublishedKey, Question
 from router.rehearsal.virtual_time import VirtualClock
 from router.rules.live import LiveRuleset, SecretValues
@@ -125,6 +126,25 @@ class Senders:
         if isinstance(step, Sending) and step.redeliver:
             yield last
 
+    def questions(self, step: HandshakeStep) -> Iterator[InboundRequest]:
+        """
+        What the sender asks before it sends.
+
+        Raises:
+            UsageError: the endpoint's secret is also that of a sender who signs otherwise.
+        """
+        endpoint = self._ruleset.endpoints[step.endpoint]
+        provider = self._ruleset.providers[endpoint.provider]
+        key = self._key(endpoint, provider, forged=False)
+        for one in questions.questions_of(provider.definition):
+            now, echo = self._clock.now(), self._id()
+            try:
+                made = questions.asked(provider.definition, one, key=key, echo=echo, now_ms=now)
+            except ValueError as error:
+                raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
+            address = endpoint.address_of("")
+            yield _inbound(made.method, address, made, made.body, endpoint, now)
+
     def _request(self, sending: Sending) -> InboundRequest:
         """
         One request with new ids.
@@ -152,15 +172,9 @@ class Senders:
         if provider.waits:
             change = self._keys.genuine.discard if forged else self._keys.genuine.add
             change(made.body)
-        return InboundRequest(
-            method=provider.definition.methods[0],
-            raw_path=endpoint.address_of(sending.event).encode("latin-1"),
-            query_string=made.query.encode("ascii"),
-            headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in made.headers),
-            body=made.body + b" " if sending.tamper == "body" else made.body,
-            peer=_peer(endpoint),
-            received_at=self._clock.now(),
-        )
+        sent = made.body + b" " if sending.tamper == "body" else made.body
+        method, address = provider.definition.methods[0], endpoint.address_of(sending.event)
+        return _inbound(method, address, made, sent, endpoint, self._clock.now())
 
     def _body(self, provider: Provider, sending: Sending) -> bytes:
         """Each event in an id of its own, unless the test sets that."""
@@ -186,6 +200,25 @@ class Senders:
 
     def _id(self) -> str:
         return str(uuid.UUID(int=self._rng.getrandbits(128)))
+
+
+def _inbound(
+    method: str,
+    address: str,
+    made: SignedRequest | questions.Question,
+    body: bytes,
+    endpoint: Endpoint,
+    now_ms: int,
+) -> InboundRequest:
+    return InboundRequest(
+        method=method,
+        raw_path=address.encode("latin-1"),
+        query_string=made.query.encode("ascii"),
+        headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in made.headers),
+        body=body,
+        peer=_peer(endpoint),
+        received_at=now_ms,
+    )
 
 
 def _changed(request: InboundRequest, headers: Mapping[str, str | None]) -> InboundRequest:

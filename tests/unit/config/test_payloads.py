@@ -36,7 +36,7 @@ PAID = "endpoint: shop, event: orders/paid, "
         (PAID + "payload: {id: 7, line_items: [{sku: A, skuu: 1}]}",
          "misspelt-field: payload.line_items[] has no field 'skuu' (did you mean 'sku'?)"),
         ("endpoint: mail, event: bounce, payload: [{event: bounce, emial: x}]",
-         "misspelt-field: payload has no field 'emial' (did you mean 'email'?)"),
+         "misspelt-field: payload has no known field 'emial' (did you mean 'email'?)"),
         ("endpoint: code, event: workflow_run.completed, set: {workflow_run.conclusin: x}",
          ("misspelt-field: payload.workflow_run has no field 'conclusin' "
          "(did you mean 'conclusion'?)")),

@@ -62,7 +62,7 @@ class Calls:
         with closing(self.rig):
             for _ in range(deliveries):
                 for request in senders.requests(Sending("shop", "orders/paid", {"id": 1})):
-                    assert self.rig.receive(request) == 200
+                    assert self.rig.receive(request).status == 200
             self.jobs = self.rig.run_on()
         return self.at
 

@@ -1,0 +1,60 @@
+"""Expected values of tests: plain ones, and matchers in their place."""
+
+from typing import Any, get_args
+
+from router.config.context import LoadContext
+from router.config.language import json_value, plain_value
+from router.config.trial_schema import TextMatchEntry
+from router.model.trial import Matcher
+from router.yaml_source import Entry, Node, Scalar, Sequence, SourceText, Table
+
+HOW: tuple[str, ...] = get_args(Matcher.__annotations__["how"])
+_FLAGS = ("any", "absent")
+
+
+class MatcherCompiler:
+    """Compiles what calls and answers must be."""
+
+    def __init__(self, context: LoadContext) -> None:
+        self.context = context
+
+    def field(self, entry: Entry, key: str, value: Any) -> Any:
+        """The value of a key of an expected call or answer."""
+        if isinstance(value, TextMatchEntry):
+            return self._text(value)
+        if isinstance(value, Table):
+            return {name.value: self._text(one) for name, one in value}
+        if not isinstance(value, list):
+            return self._json(value)
+        if len(value) == 1 and not isinstance(entry.at(key), Sequence):
+            one = self._text(value[0])  # a matcher alone is of the whole list
+            return one if isinstance(one, Matcher) else [one]
+        return [self._text(one) for one in value]
+
+    def _text(self, entry: TextMatchEntry) -> Any:
+        if entry.text is not None:
+            return entry.text.value
+        how = self.context.one_of("exactly-one", entry, HOW[1:])
+        value = getattr(entry, how) if how is not None else None
+        if how is None or value is None:
+            return Matcher("any")  # its fault has been reported
+        given = value.value if isinstance(value, SourceText) else value
+        return self._matcher(how, given, entry.at(how))
+
+    def _json(self, node: Node) -> Any:
+        if isinstance(node, Sequence):
+            return [self._json(item) for item in node.items]
+        if isinstance(node, Scalar):
+            return plain_value(self.context, node)
+        if len(node.entries) == 1 and (how := next(iter(node.entries))) in HOW:
+            [(_, value)] = node
+            literal = how in ("equals", *_FLAGS)
+            given = json_value(self.context, value) if literal else self._json(value)
+            return self._matcher(how, given, value)
+        return {key.value: self._json(child) for key, child in node}
+
+    def _matcher(self, how: str, value: Any, at: Node) -> Matcher:
+        if how in _FLAGS and value is not True:
+            hint = f"if a field is really called '{how}', write {{equals: …}} around its object"
+            self.context.error("bad-expectation", f"'{how}' is written '{how}: true'", at, hint)
+        return Matcher(how, None if how in _FLAGS else value)  # type: ignore[arg-type]
