@@ -32,12 +32,25 @@ NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
 """Numbers of an OSError that say nothing about the file: we have no descriptor left for it."""
 
 
+class Fix(msgspec.Struct, frozen=True):
+    """
+    The one right answer to a finding: `text` is to be written in place of what stands in a line of
+    its file, from `column` to before `end_column`.
+    """
+
+    line: int
+    column: int
+    end_column: int
+    text: str
+
+
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """
     One thing to say about a rules file.
 
     `line` and `column` start at 1 and count characters; `width` is how many characters the caret
-    underlines. `hint` is the way to mend it ("did you mean 'when'?"), `source` the line itself.
+    underlines. `hint` is the way to mend it ("did you mean 'when'?"), `fix` the same as a change
+    if only one is right, `source` the line itself.
     """
 
     code: str
@@ -49,6 +62,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity = "error"
     hint: str | None = None
     source: str | None = None
+    fix: Fix | None = None
 
 
 class RouterError(Exception):

@@ -1,27 +1,52 @@
-"""Did you mean …: the nearest of the names that would have been right."""
+"""Hints that say what to write: the nearest of the names that would have been right."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WORK_MAX = 4_000_000
 _PREFIXES = re.compile(r"(?<![a-z])(?:un|de|dis|re|in|en)(?=[a-z]{2})")
 """What makes another word of a word: `labeled` is no misspelling of `unlabeled`."""
+Span = tuple[int, int]
+"""Where something stands: offsets, the second behind its last character."""
 
 
-def nearest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str) -> str | None:
+class FixHint(str):
     """
-    The known word within edit distance 2, the first of several that are as close; 1 if the word
-    has four letters or either has three, 0 below. Two that differ by a prefix such as `un` are
-    never near. `fold` says what counts of a word.
+    A hint with one right answer: `text`, for what is underlined or else for `span`.
+
+    Who writes the hint writes the answer, so that they never differ. `+` and all else give a plain
+    hint; `saying` keeps the answer.
     """
-    best, least, folded = None, 3, fold(word)
+
+    text: str
+    span: Span | None
+
+    def __new__(cls, hint: str, text: str, span: Span | None = None) -> "FixHint":
+        """The hint, what it says to write, and where, if that is not what is underlined."""
+        made = super().__new__(cls, hint)
+        made.text, made.span = text, span
+        return made
+
+    def saying(self, hint: str) -> "FixHint":
+        """The same answer in other words."""
+        return FixHint(hint, self.text, self.span)
+
+
+def closest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str) -> list[str]:
+    """
+    The known words of least edit distance up to 2; up to 1 if the word has four letters or either
+    has three, 0 below. Two that differ by a prefix such as `un` are never near. `fold` says what
+    counts of a word.
+    """
+    best, least, folded = list[str](), 2, fold(word)
     for name in known:
-        limit = min(least, _allowed(len(word), len(name)) + 1)
-        if abs(len(name) - len(word)) < limit:
-            distance = edit_distance(folded, fold(name), limit)
-            if distance < limit and not _differ_by_prefix(word, name):
-                best, least = name, distance
+        limit = min(least, _allowed(len(word), len(name)))
+        if abs(len(name) - len(word)) <= limit:
+            distance = edit_distance(folded, fold(name), limit + 1)
+            if distance <= limit and not _differ_by_prefix(word, name):
+                best = [*best, name] if distance == least else [name]
+                least = distance
     return best
 
 
@@ -41,6 +66,24 @@ def character(letter: str) -> str:
     return f"'{letter}' ({code})" if letter.isprintable() and not letter.isspace() else code
 
 
+def meaning(
+    near: Sequence[str], write: Callable[[str], str] = str, *, fix: bool = True
+) -> str | None:
+    """
+    `did you mean 'x'?` of the first, or None of none; a lone one is a fix, written as `write` says.
+    """
+    if not near:
+        return None
+    hint = f"did you mean '{near[0]}'?"
+    return FixHint(hint, write(near[0])) if fix and len(set(near)) == 1 else hint
+
+
+def as_text(word: str) -> str:
+    """How a bare word is written as a text."""
+    hint = f"if the text is meant, write '{word}' in single quotes"
+    return hint if {"'", "\\"} & set(word) else FixHint(hint, f"'{word}'")
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """`did you mean 'x'?` or None, whatever the case of letters."""
     return Suggester().hint(name, candidates)
@@ -56,16 +99,18 @@ class Suggester:
     def __init__(self, work: int = _WORK_MAX) -> None:
         self._work = work
 
-    def nearest(self, name: str, candidates: Iterable[str]) -> str | None:
-        """The nearest candidate, whatever the case of letters, or None."""
-        return nearest(name, self._affordable(name, candidates), fold=str.lower)
+    def closest(self, name: str, candidates: Iterable[str]) -> list[str]:
+        """The nearest candidates, whatever the case of letters."""
+        return closest(name, self._affordable(name, candidates), fold=str.lower)
 
     def hint(self, name: str, candidates: Iterable[str]) -> str | None:
         """`did you mean 'x'?`, with a character of `name` that only looks like another; or None."""
-        if (found := self.nearest(name, candidates)) is None:
+        hint = meaning(found := self.closest(name, candidates))
+        if hint is None:
             return None
-        odd = next((letter for letter in name if letter not in found and not letter.isascii()), "")
-        return f"did you mean '{found}'?" + (f" {character(odd)} is in it" if odd else "")
+        odd = next((one for one in name if one not in found[0] and not one.isascii()), "")
+        said = hint + (f" {character(odd)} is in it" if odd else "")
+        return hint.saying(said) if isinstance(hint, FixHint) else said
 
     def _affordable(self, name: str, candidates: Iterable[str]) -> Iterator[str]:
         for candidate in candidates:

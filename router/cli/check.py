@@ -1,11 +1,12 @@
 """`router check`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from router.cli.consent import Consent, consent_options
 from router.cli.options import Options, place_options, refuse_two_files
 from router.cli.output import counted, print_exact
 from router.errors import UsageError
@@ -15,6 +16,17 @@ from router.suggest import did_you_mean
 if TYPE_CHECKING:
     from router.config import Loaded
     from router.rules.ruleset import Ruleset
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What the options of `router check` say."""
+
+    strict: bool
+    format_: str | None
+    cost: bool
+    fix: bool
+    code: str | None
+
 
 FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
 
@@ -30,39 +42,37 @@ FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
     help="Text, JSON, or annotations for a CI service; --json is short for json.",
 )
 @click.option("--cost", is_flag=True, help="Show which field finds each rule, or why none does.")
+@click.option(
+    "--fix", is_flag=True, help="Mend what has one right answer: a diff, then a question."
+)
+@consent_options
 @click.option("--explain", "code", metavar="CODE", help="Print the page of a code, nothing else.")
-@click.pass_context
-def check(
-    ctx: click.Context,
-    *,
-    files: tuple[str, ...],
-    place: Options,
-    strict: bool,
-    format_: str | None,
-    cost: bool,
-    code: str | None,
-) -> None:
+def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: Any) -> None:
     """
     Check a rules file. Needs no secrets, starts nothing, calls nobody.
 
     Several files are checked one by one, each as a rules file of its own.
     """
-    if code is not None:
-        click.echo(_page(code))
+    asked = Asked(**given)
+    if asked.code is not None:
+        click.echo(_page(asked.code))
         return
+    if (consent.yes or consent.dry_run) and not asked.fix:
+        raise UsageError("--yes and --dry-run go with --fix")
     for file in files:
         refuse_two_files(str(place.rules), file)
     replace = msgspec.structs.replace
     places = [replace(place, rules=Path(file)) for file in files] or [place]
+    format_ = asked.format_ or ("json" if place.as_json else "text")
+    if asked.fix:
+        from router.cli.check_fix import fix_files
+
+        fix_files(places, consent, quiet=format_ != "text")
     results = [(p, p.loaded(thorough=True, tests=True)) for p in places]
-    wrong = any(_is_wrong(loaded, strict=strict) for _, loaded in results)
-    format_ = format_ or ("json" if place.as_json else "text")
-    if cost:
-        _print_costs(results, format_, strict=strict)
-    else:
-        _print(results, format_, strict=strict)
-    if wrong:
-        ctx.exit(1)
+    shown = _print_costs if asked.cost else _print
+    shown(results, format_, strict=asked.strict)
+    if any(_is_wrong(loaded, strict=asked.strict) for _, loaded in results):
+        raise click.exceptions.Exit(1)
 
 
 def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:

@@ -1,13 +1,11 @@
 """A plan first and then a yes, where a selector may change more than was meant."""
 
-import functools
-import sys
 from collections.abc import Callable
-from typing import Any
 
 import click
 import msgspec
 
+from router.cli.consent import Consent, refuse_silence
 from router.cli.options import Options
 from router.cli.output import counted, moment, print_json, print_table
 from router.cli.selection import is_narrowed
@@ -16,29 +14,6 @@ from router.model.selector import Criteria
 from router.operator.answers import OperatorPlan
 
 _PARTS = 20
-
-Command = Callable[..., None]
-
-
-class Consent(msgspec.Struct, frozen=True):
-    """What `--dry-run` and `--yes` say."""
-
-    dry_run: bool
-    yes: bool
-
-
-def consent_options(command: Command) -> Command:
-    """Gives a command `--dry-run` and `--yes` as one `consent` argument."""
-
-    @functools.wraps(command)
-    def with_consent(*, dry_run: bool, yes: bool, **given: Any) -> None:
-        command(consent=Consent(dry_run, yes), **given)
-
-    decorated = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")(
-        with_consent
-    )
-    about = "Show the plan, change nothing."
-    return click.option("--dry-run", is_flag=True, help=about)(decorated)
 
 
 def check_chosen(verb: str, ids: tuple[str, ...], selector: Criteria) -> None:
@@ -68,8 +43,7 @@ def agreed(
         raise click.exceptions.Exit(0)
     if consent.yes or not is_narrowed(selector):
         return selector
-    if place.as_json or not sys.stdin.isatty():
-        raise UsageError("Not a terminal: pass --yes or --dry-run.")
+    refuse_silence(quiet=place.as_json)
     plan = planned()
     if not plan.jobs and selector.replay is None:  # one that has made none yet shall make none
         raise click.exceptions.Exit(0)

@@ -2,7 +2,8 @@
 
 import click
 
-from router.cli.confirm import Consent, agreed, check_chosen, consent_options, show_plan
+from router.cli.confirm import agreed, check_chosen, show_plan
+from router.cli.consent import Consent, consent_options
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
 from router.cli.output import counted, note, print_answer

@@ -49,9 +49,16 @@ class Options(msgspec.Struct, frozen=True):
 
         return Overrides(listen=self.listen, admin=self.admin, store=self.store)
 
-    def loaded(self, *, thorough: bool = False, tests: bool = False) -> "Loaded":
+    def loaded(
+        self,
+        *,
+        thorough: bool = False,
+        tests: bool = False,
+        changed: Mapping[str, str] | None = None,
+    ) -> "Loaded":
         """
-        The rules file, read and checked; `thorough` as `check` does, `tests` with files of tests.
+        The rules file, read and checked; `thorough` as `check` does, `tests` with files of tests,
+        `changed` with other texts than the files have.
 
         Raises:
             UsageError: it cannot be read.
@@ -70,6 +77,7 @@ class Options(msgspec.Struct, frozen=True):
             overrides=self.overrides(),
             tests=tests,
             thorough=thorough,
+            changed=changed or {},
         )
 
     def ruleset(self) -> "Ruleset":

@@ -1,7 +1,6 @@
 """`router recover`: what a sender could not deliver is asked for again."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -10,10 +9,9 @@ import click
 
 from router.cli.admin import AdminClient
 from router.cli.completion_values import endpoint_names
-from router.cli.confirm import Consent, consent_options
+from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.options import Options, addressed, place_options
 from router.cli.output import counted, moment, note, print_json, print_table, visible
-from router.errors import UsageError
 from router.model.recovery import Recovery, RecoveryPlan
 from router.operator.requests import LOCAL, By
 
@@ -44,8 +42,8 @@ def recover(
     known by its id, so asking twice does nothing twice.
     """
     begin = _instant(since)
-    if not consent.dry_run and not consent.yes and (place.as_json or not sys.stdin.isatty()):
-        raise UsageError("Not a terminal: pass --yes or --dry-run.")
+    if not consent.dry_run and not consent.yes:
+        refuse_silence(quiet=place.as_json)
     if not consent.yes:
         plan = _at(place, endpoint, lambda senders: senders.plan(endpoint, begin))
         _show(place, plan)

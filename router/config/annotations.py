@@ -7,11 +7,13 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from router.config.codes import CODES, Code
+from router import __version__
+from router.config.codes import CODES, Code, page
 from router.config.diagnostics import indented_json, render_json, render_text
 from router.errors import Diagnostic
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+_BASE = "%SRCROOT%"
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Found = Sequence[Diagnostic]
@@ -45,13 +47,22 @@ def render_gitlab(found: Found) -> str:
 
 
 def render_sarif(found: Found) -> str:
-    """A SARIF 2.1.0 log with one run; columns count characters."""
+    """
+    A SARIF 2.1.0 log with one run; columns count characters. Relative addresses are relative to
+    where the command ran, nearly always the top of the repository.
+    """
+    rules = {code: index for index, code in enumerate(dict.fromkeys(d.code for d in found))}
     driver = {
         "name": "router check",
-        "rules": [_sarif_rule(code) for code in dict.fromkeys(d.code for d in found)],
+        "version": __version__,
+        "rules": [_sarif_rule(code) for code in rules],
     }
-    results = [_sarif_result(d) for d in found]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_BASE: {"description": {"text": "where router check ran"}}},
+        "results": [_sarif_result(d, rules[d.code]) for d in found],
+    }
     return indented_json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 
 
@@ -125,18 +136,35 @@ def _sarif_rule(code: str) -> dict[str, Any]:
         "id": code,
         "shortDescription": {"text": known.about},
         "defaultConfiguration": {"level": known.severity},
-        "help": {"text": f"router check --explain {code}"},
+        "help": {"text": f"router check --explain {code}", "markdown": page(code)},
     }
 
 
-def _sarif_result(d: Diagnostic) -> dict[str, Any]:
-    region = {"startLine": d.line, "startColumn": d.column, "endColumn": d.column + d.width}
-    path = PurePath(d.file)
-    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
-    where = {"artifactLocation": {"uri": uri}, "region": region}
-    return {
+def _sarif_result(d: Diagnostic, rule: int) -> dict[str, Any]:
+    region = _region(d.line, d.column, d.column + d.width)
+    result = {
         "ruleId": d.code,
+        "ruleIndex": rule,
         "level": d.severity,
         "message": {"text": _text(d)},
-        "locations": [{"physicalLocation": where}],
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(d), "region": region}}],
     }
+    if (fix := d.fix) is not None:
+        change = {
+            "deletedRegion": _region(fix.line, fix.column, fix.end_column),
+            "insertedContent": {"text": fix.text},
+        }
+        changes = [{"artifactLocation": _artifact(d), "replacements": [change]}]
+        result["fixes"] = [{"description": {"text": d.hint}, "artifactChanges": changes}]
+    return result
+
+
+def _artifact(d: Diagnostic) -> dict[str, str]:
+    path = PurePath(d.file)
+    if path.is_absolute():
+        return {"uri": path.as_uri()}
+    return {"uri": quote(path.as_posix()), "uriBaseId": _BASE}
+
+
+def _region(line: int, column: int, end: int) -> dict[str, int]:
+    return {"startLine": line, "startColumn": column, "endColumn": end}

@@ -106,7 +106,7 @@ class _Cases:
         spare = {name: None for name in case.values if name not in used}
         for name in used:
             if name not in case.values:
-                near = self._suggest.nearest(name, spare)
+                near = next(iter(self._suggest.closest(name, spare)), None)
                 message = f"this case has no '{name}', which the test names"
                 self._wrong(case.node, message, f"is '{near}' meant?" if near else None)
                 spare.pop(near or "", None)

@@ -6,7 +6,17 @@ from pathlib import Path
 from router.config.schema import FileEntry
 from router.providers import Provider
 from router.suggest import Suggester
-from router.yaml_source import Entry, Node, Report, Scalar, SourceText, offsets, opening
+from router.yaml_source import (
+    Entry,
+    Node,
+    Report,
+    Scalar,
+    SourceText,
+    instead,
+    offsets,
+    opening,
+    within,
+)
 
 
 class LoadContext:
@@ -53,13 +63,13 @@ class LoadContext:
         self, code: str, message: str, node: Node | SourceText, hint: str | None = None
     ) -> None:
         """An error at a whole node."""
-        self.report.error(code, message, *opening(_node(node)), hint)
+        self.report.error(code, message, *opening(_node(node)), instead(hint, _node(node)))
 
     def warning(
         self, code: str, message: str, node: Node | SourceText, hint: str | None = None
     ) -> None:
         """A warning at a whole node."""
-        self.report.warning(code, message, *opening(_node(node)), hint)
+        self.report.warning(code, message, *opening(_node(node)), instead(hint, _node(node)))
 
     def error_within(
         self,
@@ -71,11 +81,13 @@ class LoadContext:
     ) -> None:
         """An error at some characters of a text's value."""
         if not self.report.full:
-            self.report.error(code, message, *self.span(text, span), hint)
+            self.report.error(code, message, *self.span(text, span), within(hint, text.node))
 
     def span(self, text: SourceText, span: tuple[int, int]) -> tuple[int, int]:
         """Offsets within a text's value as offsets of the file."""
         start = self._offset(text.node, span[0])
+        if isinstance(text.node, Scalar) and text.node.style in ("'", '"'):  # `''` and `\"` are one
+            return start, max(self._offset(text.node, span[1]), start + 1)
         return start, max(self._offset(text.node, max(span[0], span[1] - 1)), start) + 1
 
     def _offset(self, node: Node, offset: int) -> int:

@@ -19,7 +19,7 @@ def render_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """A JSON list of objects, with the fields of Diagnostic; `source` is cut to what is shown."""
-    return indented_json([msgspec.structs.asdict(d) | {"source": _cut(d)} for d in diagnostics])
+    return indented_json([msgspec.to_builtins(d) | {"source": _cut(d)} for d in diagnostics])
 
 
 def indented_json(value: Any) -> str:

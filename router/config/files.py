@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from router.errors import ConfigError
 from router.yaml_source import Mapping as MappingNode
@@ -20,15 +21,22 @@ TESTS = ".test"
 _INCLUDE = re.compile(r"""include["']?\s*:""")
 
 
+NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+
+
 class UnreadableError(Exception):
     """A file cannot be had; the text says why."""
 
 
 class FolderFiles:
-    """The files as they lie in the rules file's folder now; names are relative to it, with `/`."""
+    """
+    The files as they lie in the rules file's folder now; names are relative to it, with `/`.
+    `changed` are the texts of some as they may become, by their paths.
+    """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, changed: Mapping[str, str] = NO_TEXTS) -> None:
         self._folder = folder
+        self._changed = changed
 
     def fitting(self, pattern: str) -> list[str]:
         """
@@ -53,7 +61,8 @@ class FolderFiles:
                 raise UnreadableError("it is a link that leads out of the rules file's folder")
             if path.stat().st_size > BYTES_MAX:
                 raise UnreadableError("it is larger than 16 MiB")
-            return path.read_bytes()
+            changed = self._changed.get(str(path))
+            return path.read_bytes() if changed is None else changed.encode("utf-8")
         except OSError as error:
             raise UnreadableError(error.strerror or "it cannot be read") from None
 

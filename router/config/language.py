@@ -12,6 +12,7 @@ from router.config.diagnostics import SHOWN_MAX
 from router.errors import ExpressionError
 from router.expressions import Expression, SimilarExpressions, Template
 from router.kinds.templates import JsonSpec
+from router.suggest import as_text
 from router.yaml_source import (
     Mapping,
     Node,
@@ -19,7 +20,8 @@ from router.yaml_source import (
     Scalar,
     Sequence,
     SourceText,
-    quoted,
+    collision,
+    quoting,
     resolve,
 )
 
@@ -162,12 +164,16 @@ class Language:
         if found is None or not _looks_cut(text.value, found[1]):
             return False
         line, start = source.line_at(node.end)
-        whole = line[max(0, node.start - start) :].rstrip()
+        whole = collision(source, node.start)
+        if whole == text.value:  # what was cut has no quotes of its own
+            whole = line[max(0, node.start - start) :].rstrip()
         self.context.report.error(
             "cut-by-comment",
             "a ' #' in a text without quotes begins a comment, so the text ends before it",
             *found.span(1),
-            f"quote it: {quoted(whole)}" if len(whole) <= SHOWN_MAX else None,
+            quoting(whole, (node.start, node.start + len(whole)))
+            if len(whole) <= SHOWN_MAX
+            else None,
         )
         return True
 
@@ -201,7 +207,7 @@ class Language:
             code, hint = "root-not-here", _SECRET_HINT[root]
             message = f"'{root}' cannot be read in {place.name}"
         elif named or (meant is None and _COMPARISON.search(expression.text[:start])):
-            code, hint = "bare-word", f"if the text is meant, write '{root}' in single quotes"
+            code, hint = "bare-word", as_text(root)
             message = f"'{root}' is a bare word and means a field, not a text"
             if named:
                 message = f'"{root}" in double quotes is the name of a field, not a text'

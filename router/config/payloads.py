@@ -10,7 +10,7 @@ from router.config.language import json_value, plain_value
 from router.expressions import NotJson, decode_json
 from router.model.delivery import JSON
 from router.providers import Provider, changes
-from router.suggest import edit_distance, nearest
+from router.suggest import closest, edit_distance, meaning
 from router.typing.lattice import LIST, OBJECT, Type, elements
 from router.yaml_source import Mapping, Node, Scalar, Sequence, SourceText, shown
 
@@ -101,12 +101,12 @@ class PayloadNames:
         return None
 
     def _unknown(self, kind: Type, name: str, said: str, at: SourceText) -> None:
-        near = nearest(name, sorted(kind.fields))
-        hint = f"did you mean '{near}'?" if near else None
-        sure = near is not None and (len(name) >= _LONG or edit_distance(name, near, 2) <= 1)
+        near = closest(name, sorted(kind.fields))
+        hint = meaning(near, fix=at.value == name)
+        sure = bool(near) and (len(name) >= _LONG or edit_distance(name, near[0], 2) <= 1)
         if sure and not kind.partial:
             self.context.error("misspelt-field", f"{said} has no field '{name}'", at, hint)
-        elif near is not None:
+        elif near:
             message = f"{said} has no known field '{name}'"
             self.context.warning("misspelt-field", message, at, hint)
         elif not kind.partial:

@@ -14,6 +14,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.plugin_host.finding import FOLDER, GROUP
+from router.suggest import meaning
 from router.yaml_source import SourceText, Table, shown
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ class Plugins:
         modules = {file.stem for file in self._folder.glob("*.py")}
         packages = {file.parent.name for file in self._folder.glob("*/__init__.py")}
         known = sorted(modules | packages | {point.name for point in self._points})
-        if (hint := self._context.suggest.hint(name, known)) is None:
+        found = self._context.suggest.closest(name, known)
+        if (hint := meaning(found, lambda near: call.value.replace(name, near, 1))) is None:
             listed = f"; known: {', '.join(known[:8])}" if known else ""
             hint = f"a plugin is a file {FOLDER}/NAME.py beside the rules file{listed}"
         self._context.error("unknown-plugin", f"there is no plugin '{shown(name)}'", call, hint)
@@ -139,7 +141,8 @@ class Plugins:
             return
         if function.partition(".")[0] in module.names:
             return  # bound some other way: its parameters cannot be seen
-        if (hint := self._context.suggest.hint(function, module.functions)) is None:
+        near = self._context.suggest.closest(function, module.functions)
+        if (hint := meaning(near, lambda one: call.value.removesuffix(function) + one)) is None:
             listed = ", ".join(n for n in module.functions if not n.startswith("_"))
             hint = f"functions there: {listed[:200] or 'none'}"
         self._context.error(

@@ -20,7 +20,7 @@ from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeFinding, TypeWalk, span_of
 from router.typing.scenes import Scene, Scenes, TypedSender
 from router.typing.walk import Reading, SceneIndex, Views, either, kept, opened, walked
-from router.yaml_source import SourceText
+from router.yaml_source import SourceText, within
 
 Compiled = Mapping[int, Written]
 """The conditions of one rule by the identity of their texts."""
@@ -206,7 +206,9 @@ class Typing:
                 finding.code,
                 finding.message,
                 *span,
-                hint_with_user(self.context, span[0], finding.hint, self._rule_id),
+                hint_with_user(
+                    self.context, span[0], within(finding.hint, text.node), self._rule_id
+                ),
             )
 
 

@@ -10,6 +10,7 @@ from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, SharedActionEntry
 from router.config.settings import NAME, shape
 from router.kinds.templates import JsonSpec
+from router.suggest import FixHint
 from router.yaml_source import Scalar, SourceText, Table, scalars
 
 ROOT = "with"
@@ -36,7 +37,8 @@ def hint_with_user(
         if rule is not None and entry.node.start <= at < entry.node.end:
             where = context.report.source.where(rule.node.start, at)
             said = f"used by the rule '{rule.shown}' in {where}"
-            return f"{hint}; {said}" if hint else said
+            whole = f"{hint}; {said}" if hint else said
+            return hint.saying(whole) if isinstance(hint, FixHint) else whole
     return hint
 
 

@@ -14,7 +14,7 @@ from router.expressions.functions_time import TIME_FUNCTIONS
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.expressions.value import Run, Semantics, build, present
-from router.suggest import nearest
+from router.suggest import closest, meaning
 
 UNKNOWN = "unknown-function"
 ARITY = "function-arity"
@@ -44,13 +44,13 @@ def check_call(node: Node) -> None:
     """Name, number of arguments and `&`. Raises ExpressionError."""
     if (function := FUNCTIONS.get(node.value)) is None:
         name = str(node.value)
-        close = nearest(name, sorted(FUNCTIONS))
+        close = closest(name, sorted(FUNCTIONS))
         raise ExpressionError(
             UNKNOWN,
             f"there is no function '{name}'",
             node.start,
             node.start + len(name),
-            f"did you mean '{close}'?" if close else "docs/functions.md lists the functions",
+            meaning(close) or "docs/functions.md lists the functions",
         )
     count = len(node.children)
     if count < function.least or (function.most is not None and count > function.most):

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 from router.errors import ExpressionError
 from router.expressions.tokens import MINUS_HINT, SYNTAX, Token
+from router.suggest import FixHint
 
+_AND = FixHint("write '&&' for 'and'", "&&")
+_OR = FixHint("write '||' for 'or'", "||")
 _MEANT = {
-    "and": "write '&&' for 'and'",
-    "or": "write '||' for 'or'",
-    "AND": "write '&&' for 'and'",
-    "OR": "write '||' for 'or'",
+    "and": _AND,
+    "or": _OR,
+    "AND": _AND,
+    "OR": _OR,
     "not": "write '!' for 'not', and '!=' for 'is not'",
     "is": "write '==' for 'is'",
     "in": "write contains(list, value)",
@@ -37,7 +40,7 @@ def unexpected(token: Token, taken: Sequence[Token], wanted: str | None) -> Expr
     if kind == "name" and value in _MEANT:
         message, hint = f"{value!r} is not an operator here", _MEANT[value]
     elif kind == "&":
-        message, hint = "a single '&' is not an operator", "write '&&' for 'and'"
+        message, hint = "a single '&' is not an operator", _AND
     elif kind == "number" and str(value).startswith("-"):
         message, hint = "there is no operator '-'", MINUS_HINT
     elif kind == "quoted" and before is not None and before[0] in ("name", "text"):

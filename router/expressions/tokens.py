@@ -13,7 +13,7 @@ from typing import Any
 
 from router.errors import ExpressionError
 from router.expressions.json_text import DIGITS_MAX, NotJson, decode_json
-from router.suggest import character
+from router.suggest import FixHint, character
 
 Token = tuple[str, Any, int, int]
 
@@ -38,7 +38,7 @@ _UNCLOSED = {
     "`": "this literal has no closing `",
 }
 _UNKNOWN: dict[str, tuple[str, str | None]] = {
-    "=": ("a single '=' is not an operator", "write '=='"),
+    "=": ("a single '=' is not an operator", FixHint("write '=='", "==")),
     "%": ("there is no operator '%'", None),
     "+": ("there is no operator '+'", "write add(a, b), or concat(a, b) for texts"),
     "-": ("there is no operator '-'", MINUS_HINT),

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
+from router.suggest import FixHint
 from router.typing.equality import may_equal
 from router.typing.fields import mark_words
 from router.typing.interval import Interval
@@ -122,14 +123,22 @@ def _wrong_kind(
     bits = allowed(parameter.types)
     message = f"{function.name}() wants {word(Type(bits))}, and {said} is {word(kind)}"
     if kind.surely(TEXT) and bits & PRESENT == NUMBER and argument.kind != "literal":
-        run.note("text-as-number", message, argument, f"write decimal({said})")
+        run.note("text-as-number", message, argument, _called(run, "decimal({})", argument))
         return
-    hint = f"write to_string({said})" if kind.surely(NUMBER) and bits & PRESENT == TEXT else None
+    fits = kind.surely(NUMBER) and bits & PRESENT == TEXT
+    hint: str | None = _called(run, "to_string({})", argument) if fits else None
     if kind.format == "joined" and bits & LIST:
         hint = f"its parts are split({said}, ',')"
     run.note("wrong-argument", message, argument, hint)
 
 
+def _called(run: TypeWalk, call: str, argument: Node) -> FixHint:
+    """`write decimal(x)`, of a call with a `{}`."""
+    written = run.text[argument.start : argument.end]
+    return FixHint(f"write {call.format(run.source(argument))}", call.format(written))
+
+
+_EACH = "map(&decimal(@), {})"
 _ELEMENTS = {"array[number]": NUMBER, "array[string]": TEXT}
 
 
@@ -146,11 +155,12 @@ def _check_elements(
     what = "numbers" if wanted == NUMBER else "texts" if wanted == TEXT else "numbers or texts"
     message = f"{function.name}() wants a list of {what}, and an element of {said} is {word(item)}"
     if wanted == NUMBER and item.surely(TEXT):
+        written = run.text[argument.start : argument.end]
         run.note(
             "text-as-number",
             message,
             argument,
-            f"write {function.name}(map(&decimal(@), {said}))",
+            FixHint(f"write {function.name}({_EACH.format(said)})", _EACH.format(written)),
         )
     else:
         run.note("wrong-argument", message, argument)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from router.expressions.nodes import Node
-from router.suggest import edit_distance, nearest
+from router.suggest import as_text, closest, edit_distance, meaning
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -90,7 +90,7 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     said = view.said or "the current value"
     path = _path_from_payload(view.said, name)
     others = sorted(run.clues.elsewhere(path)) if path else []
-    near = None if others else nearest(name, sorted(base.fields))
+    near = [] if others else closest(name, sorted(base.fields))
     message = f"{said} has no field '{name}'"
     if base.rest is None:
         known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
@@ -98,15 +98,15 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
             "unknown-name",
             message,
             node,
-            f"did you mean '{near}'?" if near else f"known names: {known}" if known else None,
+            meaning(near) or (f"known names: {known}" if known else None),
         )
-    elif near is not None:
+    elif near:
         run.note(
             "misspelt-field",
             message,
             node,
-            f"did you mean '{near}'?",
-            sure=len(name) >= _LONG or edit_distance(name, near, 2) <= 1,
+            meaning(near),
+            sure=len(name) >= _LONG or edit_distance(name, near[0], 2) <= 1,
         )
     else:
         found = _found_at(view.root, name)
@@ -127,12 +127,12 @@ def _nearly(run: TypeWalk, node: Node, view: TypeScope) -> None:
     base, said, name = view.current, view.said or "the current value", str(node.value)
     path = _path_from_payload(view.said, name)
     others = sorted(run.clues.elsewhere(path)) if path else []
-    near = None if others else nearest(name, sorted(base.fields))
+    near = [] if others else closest(name, sorted(base.fields))
     in_shape = base.surely(OBJECT)
-    if near is not None:
+    if near:
         known_by = "sender" if in_shape else "sample of this event"
         message = f"the {known_by} has no '{name}' in {said}"
-        run.warn("misspelt-field", message, node, f"did you mean '{near}'?")
+        run.warn("misspelt-field", message, node, meaning(near))
     elif others and in_shape:
         message = f"{said} has no field '{name}' in these events"
         hint = f"events that have it: {', '.join(others[:_SHOWN_MAX])}"
@@ -170,7 +170,7 @@ def _word_meant(run: TypeWalk, node: Node) -> bool:
         message = f'"{name}" in double quotes is the name of a field, not a text'
     else:
         message = f"'{name}' is a bare word and means a field, not a text"
-    run.note("bare-word", message, node, f"if the text is meant, write '{name}' in single quotes")
+    run.note("bare-word", message, node, as_text(name))
     return True
 
 

@@ -141,6 +141,10 @@ class TypeWalk:
         begin = node.start if view is None or view.begin is None else view.begin
         return cut(" ".join(self.text[begin : node.end].split()), 60)
 
+    def replaced(self, node: Node, part: Node, text: str) -> str:
+        """The node as it is written, with another text for a part of it."""
+        return self.text[node.start : part.start] + text + self.text[part.end : node.end]
+
     def note(
         self, code: Code, message: str, node: Node, hint: str | None = None, *, sure: bool = True
     ) -> None:

@@ -4,7 +4,7 @@ import re
 from itertools import islice, product
 
 from router.expressions.nodes import Node
-from router.suggest import nearest
+from router.suggest import FixHint, closest, meaning
 from router.typing.equality import may_equal, must_equal, truth
 from router.typing.fields import mark_words
 from router.typing.interval import OPPOSITE, may_be
@@ -239,10 +239,11 @@ def _check_equality(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
 def _never_equal(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     a, b = node.children
     message = f"{run.source(a)} is {word(left)} and never equals {word(right)}"
-    hint = None
+    hint: str | None = None
     literal, kind = (b, left) if b.kind == "literal" else (a, right)
     if kind.surely(BOOLEAN) and literal.value in ("true", "false"):
-        hint = f"write {literal.value} without quotes"
+        fixed = run.replaced(node, literal, str(literal.value))
+        hint = FixHint(f"write {literal.value} without quotes", fixed)
     elif kind.surely(LIST):
         other = run.source(a if literal is b else b)
         hint = f"write contains({other}, {run.source(literal)})"
@@ -255,12 +256,19 @@ def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
     if text.kind == "literal":
         said, value = run.source(number), str(text.value)
         message = f"{said} is a number and is compared with a text"
-        hint = f"write {said} {sign} {value}" if _digits(value) else None
+        hint = None
+        if _digits(value):
+            hint = FixHint(f"write {said} {sign} {value}", run.replaced(node, text, value))
     else:
         message = f"{run.source(text)} is a text and is compared with a number"
         a, b = (f"decimal({run.source(c)})" if c is text else run.source(c) for c in node.children)
-        hint = f"write {a} {sign} {b}"
+        fixed = run.replaced(node, text, f"decimal({run.text[text.start : text.end]})")
+        hint = FixHint(f"write {a} {sign} {b}", fixed)
     run.note("text-as-number", message, node, hint)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _digits(text: str) -> bool:
@@ -277,15 +285,16 @@ def check_word(
         run.fine.add(span_of(literal))
         return
     said = run.source(other)
-    near = nearest(text, sorted(values))
+    near = closest(text, sorted(values))
     shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
     message = f"'{text[:60]}' is no known value of {said}"
     if text in kind.aliases:
         instead = " or ".join(f"'{name}'" for name in sorted(kind.known))
         message = f"'{text[:60]}' is another name of the same sender"
         run.note("provider-alias", message, literal, f"write {instead}, as the endpoint does")
-    elif near is not None:
-        run.note("misspelt-value", message, literal, f"did you mean '{near}'?")
+    elif near:
+        hint = meaning(near, _literal, fix=value is None)
+        run.note("misspelt-value", message, literal, hint)
     elif kind.known or len(kind.texts or ()) > 1:
         run.warn("value-not-known", message, literal, f"known values: {shown}")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from router.config import Loaded, load
-from router.config.files import FolderFiles, decode_text, included_names
+from router.config.files import NO_TEXTS, FolderFiles, decode_text, included_names
 from router.errors import NO_DESCRIPTOR, ConfigError, UsageError
 from router.model.store_address import (
     PostgresDatabase,
@@ -40,19 +40,29 @@ def read_rules(
     overrides: Overrides = NO_OVERRIDES,
     tests: bool = False,
     thorough: bool = False,
+    changed: Mapping[str, str] = NO_TEXTS,
 ) -> Loaded:
     """
     Load and check a rules file and what it includes; `tests`: also the files of tests beside them;
-    `thorough`: as `router check` does.
+    `thorough`: as `router check` does; `changed`: with these texts in place of those files' own.
 
     Raises:
         UsageError: the file cannot be read, or the command line asks for what cannot be.
     """
     try:
-        text = read_text(path)
+        text = changed[str(path)] if str(path) in changed else read_text(path)
     except ConfigError as error:
         return Loaded(None, error.diagnostics)
-    loaded = load(text, path=str(path), env=environ, dev=dev, tests=tests, thorough=thorough)
+    texts = {str(Path(file).absolute()): text for file, text in changed.items()}
+    loaded = load(
+        text,
+        path=str(path),
+        env=environ,
+        dev=dev,
+        files=FolderFiles(path.absolute().parent, texts),
+        tests=tests,
+        thorough=thorough,
+    )
     if loaded.ruleset is None:
         return loaded
     return msgspec.structs.replace(loaded, ruleset=settled(loaded.ruleset, dev, overrides))

@@ -15,7 +15,8 @@ from router.yaml_source.entries import (
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, walk
 from router.yaml_source.offsets import offsets
 from router.yaml_source.reading import NO_MEMORY, Bounds, read, scalars, shift, shown
-from router.yaml_source.refusals import quoted
+from router.yaml_source.refusals import collision, quoting
+from router.yaml_source.rewriting import instead, within
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report, Source
 
@@ -37,18 +38,21 @@ __all__ = [
     "Source",
     "SourceText",
     "Table",
+    "collision",
     "described",
     "doc",
+    "instead",
     "keys_of",
     "means_nothing",
     "named",
     "offsets",
     "opening",
-    "quoted",
+    "quoting",
     "read",
     "resolve",
     "scalars",
     "shift",
     "shown",
     "walk",
+    "within",
 ]

@@ -23,11 +23,12 @@ from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from router.suggest import Suggester
+from router.suggest import Suggester, meaning
 from router.yaml_source.entries import Entry, FurtherKeys, SourceText, Table, keys_of
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.reading import shown
-from router.yaml_source.refusals import collision, quoted
+from router.yaml_source.refusals import collision, quoted, quoting
+from router.yaml_source.rewriting import instead
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report
 
@@ -196,7 +197,7 @@ class Decoder:
             known = None if key.value == kind.shorthand else keys.get(key.value)
             if known is None:
                 if not key.value.startswith(_IGNORED):
-                    meant.add(self._unknown(key, kind))
+                    meant.add(self._unknown(key, kind, node))
                 continue
             field, read = known
             value = FAULTY if self._refused_value(kind, key, child) else read(child)
@@ -214,18 +215,18 @@ class Decoder:
         broken += [keys[n][0] if n in keys else n for n in {*missing, *meant}]
         return kind(node=node, broken=frozenset(broken), **values)
 
-    def _unknown(self, key: Scalar, kind: type[Entry]) -> str:
+    def _unknown(self, key: Scalar, kind: type[Entry], node: Mapping) -> str:
         """Report a key; gives the one that was probably meant, '?' if none is known."""
         name = key.value
         if refusal := self._refused.get((kind.__name__, name)):
             self._fault(refusal.code, refusal.message, key, refusal.hint)
             return "?"
         names = [n for n in self._keys[kind] if n != kind.shorthand]
-        near = self._suggest.nearest(name, names)
-        hint = f"did you mean '{near}'?" if near else self._home(name)
-        hint = hint or f"known keys: {', '.join(names)}"
+        near = self._suggest.closest(name, names)
+        taken = any(one in node.entries for one in near)
+        hint = meaning(near, fix=not taken) or self._home(name) or f"known keys: {', '.join(names)}"
         self._fault("unknown-key", f"unknown key '{shown(name)}' in {kind.called}", key, hint)
-        return near or "?"
+        return near[0] if near else "?"
 
     def _home(self, name: str) -> str | None:
         """Where a key belongs that stands in the wrong mapping: nearly always an indentation."""
@@ -272,7 +273,7 @@ class Decoder:
             "YAML cannot read this text without quotes around all of it",
             node.start,
             node.start + len(whole),
-            f"quote it: {quoted(whole)}",
+            quoting(whole),
         )
         return True
 
@@ -280,7 +281,7 @@ class Decoder:
         self, code: str, message: str, node: Node, hint: str | None = None, *, first: bool = False
     ) -> Any:
         span = opening(node) if first else (node.start, max(node.end, node.start + 1))
-        self.report.error(code, message, *span, hint)
+        self.report.error(code, message, *span, instead(hint, node))
         return FAULTY
 
 

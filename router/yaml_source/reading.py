@@ -14,7 +14,7 @@ import yaml
 
 from router.legible import cut
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, walk
-from router.yaml_source.refusals import explain, quoted, tag_fault, template_as_key
+from router.yaml_source.refusals import explain, quoting, tag_fault, template_as_key
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report
 
@@ -145,7 +145,7 @@ class _Builder:
                 "not every YAML parser takes a '?' here without quotes around the text",
                 start,
                 end,
-                f"quote it: {quoted(value)}",
+                quoting(value),
             )
         node = Scalar(value, style, start, end)
         self._count(1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from router.suggest import FixHint, Span
 from router.yaml_source.source import Report, Source
 
 _VALUE = re.compile(r"""\s*(?:-\s+)*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?:-\s+)*(?=\S)""")
@@ -68,7 +69,9 @@ def explain(error: yaml.YAMLError, report: Report) -> None:
         hint = _indentation(report.source, start) if laid_out else None
         report.error("yaml-syntax", words, start, start + 1, hint)
         return
-    hint = f"quote it: {quoted(value)}"
+    line, line_start = report.source.line_at(start)
+    at = line_start + line.rfind(value, 0, start - line_start + len(value))
+    hint = quoting(value, (at, at + len(value)))
     if all(other.hint != hint for other in report.found):
         report.error(
             "needs-quotes",
@@ -97,7 +100,7 @@ def tag_fault(report: Report, event: Any) -> str | None:
         report.error("yaml-tag", message, start, start + len(rest.split()[0]), hint)
         return None
     message = "'!' at the start of a value is a YAML tag, not a negation"
-    report.error("yaml-tag", message, start, start + len(rest), f"quote it: {quoted(rest)}")
+    report.error("yaml-tag", message, start, start + len(rest), quoting(rest))
     return rest
 
 
@@ -119,7 +122,7 @@ def template_as_key(report: Report, start: int) -> str | None:
             "'{{' at the start of a value is YAML syntax, not a template",
             start - 1,
             start - 1 + len(value),
-            f"quote it: {quoted(value)}",
+            quoting(value),
         )
         return value
     report.error("key-not-text", "a key must be text, not a list or mapping", start, start + 1)
@@ -130,6 +133,11 @@ def collision(source: Source, start: int) -> str:
     """The text of a value that YAML took for `key: value`, up to the end of its line."""
     line, line_start = source.line_at(start)
     return _without_comment(line[start - line_start :])
+
+
+def quoting(value: str, span: Span | None = None) -> FixHint:
+    """The hint to put a value in quotes, what is underlined or else what stands at `span`."""
+    return FixHint(f"quote it: {quoted(value)}", quoted(value), span)
 
 
 def quoted(text: str) -> str:

@@ -5,7 +5,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from router.errors import Diagnostic, Severity
+from router.errors import Diagnostic, Fix, Severity
+from router.suggest import FixHint, Span
 from router.yaml_source.nodes import Node
 
 REPORTED_MAX = 1_000
@@ -93,7 +94,7 @@ class Source:
         number = self.line_number(offset)
         if self._last[0] != number:
             text = self.text[slice(*self.span(number))].rstrip("\r\n")
-            self._last = (number, _without_passwords(text))
+            self._last = (number, without_passwords(text))
         return self._last[1]
 
     def line_at(self, offset: int) -> tuple[str, int]:
@@ -148,19 +149,28 @@ class Report:
         text = self.source.line(span[0])
         diagnostic = Diagnostic(
             code=code,
-            message=_without_passwords(message),
+            message=without_passwords(message),
             file=self.source.path_at(span[0]),
             line=line,
             column=column,
             width=max(1, min(span[1] - span[0], len(text) - column + 1)),
             severity=severity,
-            hint=hint,
+            hint=None if hint is None else without_passwords(hint),
             source=text,
+            fix=self._fix(hint, span) if isinstance(hint, FixHint) else None,
         )
         if self._silent is not None and self._silent(diagnostic):
             return False
         self.found.append(diagnostic)
         return True
+
+    def _fix(self, hint: FixHint, span: Span) -> Fix | None:
+        """None where several lines would become one, or a password would be shown."""
+        start, end = hint.span or span
+        if "\n" in self.source.text[start:end] or without_passwords(hint.text) != hint.text:
+            return None
+        line, column = self.source.position(start)
+        return Fix(line, column, column + end - start, hint.text)
 
     def leave_out(self, silent: Callable[[Diagnostic], bool]) -> None:
         """From now on, and of the warnings so far, leave out what `silent` says yes to."""
@@ -184,7 +194,7 @@ class Report:
         )
 
 
-def _without_passwords(text: str) -> str:
+def without_passwords(text: str) -> str:
     """Those of addresses become as many asterisks, so that a caret stays where it is."""
 
     def masked(found: re.Match[str]) -> str:

@@ -2,20 +2,20 @@
 
 import pytest
 
-from router.suggest import Suggester, edit_distance
+from router.suggest import FixHint, Suggester, closest, edit_distance, meaning
 
 
 @pytest.mark.parametrize(
     ("name", "found"),
-    [("mathc", "match"), ("whn", "when"), ("evnts", "events"), ("xxxxxx", None), ("ab", None)],
+    [("mathc", ["match"]), ("whn", ["when"]), ("evnts", ["events"]), ("xxxxxx", []), ("ab", [])],
 )
-def test_nearest(name: str, found: str | None) -> None:
-    assert Suggester().nearest(name, ["match", "when", "events", "id"]) == found
+def test_nearest(name: str, found: list[str]) -> None:
+    assert Suggester().closest(name, ["match", "when", "events", "id"]) == found
 
 
 def test_short_names_may_differ_by_one_only() -> None:
-    assert Suggester().nearest("shp", ["shop"]) == "shop"
-    assert Suggester().nearest("sp", ["shop"]) is None
+    assert Suggester().closest("shp", ["shop"]) == ["shop"]
+    assert Suggester().closest("sp", ["shop"]) == []
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,37 @@ def test_distance(a: str, b: str, distance: int) -> None:
 def test_work_is_bounded() -> None:
     suggest = Suggester(work=10)
     names = [f"name{i:04}" for i in range(1000)]
-    assert suggest.nearest("nome0999", names) is None
+    assert suggest.closest("nome0999", names) == []
 
 
 def test_long_names_use_the_budget_up_sooner() -> None:
     """What costs is letters, not names: a name may be a megabyte long."""
     suggest = Suggester(work=1_000)
-    assert suggest.nearest("a" * 40, ["b" * 40, "a" * 39]) is None
-    assert Suggester(work=10_000).nearest("a" * 40, ["b" * 40, "a" * 39]) == "a" * 39
+    assert suggest.closest("a" * 40, ["b" * 40, "a" * 39]) == []
+    assert Suggester(work=10_000).closest("a" * 40, ["b" * 40, "a" * 39]) == ["a" * 39]
+
+
+def test_a_lone_near_name_is_a_fix_and_one_of_several_is_only_a_hint() -> None:
+    lone = meaning(Suggester().closest("shp", ["shop", "mail"]), lambda name: f"<{name}>")
+    assert isinstance(lone, FixHint)
+    assert (lone, lone.text) == ("did you mean 'shop'?", "<shop>")
+    several = Suggester().hint("shap", ["shop", "ship"])
+    assert several == "did you mean 'shop'?"
+    assert not isinstance(several, FixHint)
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "result"),
+    [
+        ("lowre", ["lower", "upper"], ["lower"]),
+        ("teh", ["the", "tea"], ["the", "tea"]),
+        ("cat", ["dog"], []),
+        ("abcd", ["abxy"], []),
+        ("repositry", ["repository"], ["repository"]),
+    ],
+)
+def test_the_closest_of_some_words(word: str, known: list[str], result: list[str]) -> None:
+    assert closest(word, known) == result
 
 
 @pytest.mark.parametrize(
@@ -54,8 +77,8 @@ def test_long_names_use_the_budget_up_sooner() -> None:
     ],
 )
 def test_two_words_are_no_misspellings_of_each_other(name: str, other: str) -> None:
-    assert Suggester().nearest(name, [other]) is None
-    assert Suggester().nearest(other, [name]) is None
+    assert Suggester().closest(name, [other]) == []
+    assert Suggester().closest(other, [name]) == []
 
 
 @pytest.mark.parametrize(
@@ -63,4 +86,4 @@ def test_two_words_are_no_misspellings_of_each_other(name: str, other: str) -> N
     [("unlabled", "unlabeled"), ("lable", "label"), ("ID", "id"), ("reopend", "reopened")],
 )
 def test_a_misspelling_of_such_a_word_is_one(name: str, meant: str) -> None:
-    assert Suggester().nearest(name, ["labeled", meant, "opened"]) == meant
+    assert Suggester().closest(name, ["labeled", meant, "opened"]) == [meant]

@@ -2,12 +2,12 @@
 
 import base64
 import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 from router.cli.output import moment
+from router.cli.whole_file import write_whole
 from router.errors import os_errors_refused
 from router.expressions import NotJson, decode_json, encode_json
 from router.operator.answers import FollowedDelivery
@@ -58,7 +58,7 @@ def _save(folder: Path, arrived: FollowedDelivery) -> str:
     name = name_of(arrived)
     is_json = _is_json(arrived.body)
     body = folder / f"{name}.body{'.json' if is_json else ''}"
-    _write(body, arrived.body)
+    write_whole(body, arrived.body)
     request = {
         "delivery": arrived.id,
         "endpoint": arrived.endpoint,
@@ -71,20 +71,10 @@ def _save(folder: Path, arrived: FollowedDelivery) -> str:
         "body_base64": base64.b64encode(arrived.body).decode("ascii"),
     }
     text = json.dumps(request, indent=2, ensure_ascii=False) + "\n"
-    _write(folder / f"{name}.request.json", text.encode("utf-8"))
+    write_whole(folder / f"{name}.request.json", text.encode("utf-8"))
     if is_json and arrived.events:
-        _write(folder / f"{name}.test.yaml", _test(arrived))
+        write_whole(folder / f"{name}.test.yaml", _test(arrived))
     return str(body)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all; a name that is a link is replaced, not followed."""
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    fresh.replace(path)
 
 
 def _test(arrived: FollowedDelivery) -> bytes:

@@ -8,9 +8,11 @@ write the function here and its row below, and `bad.yaml` and `good.yaml` in
 and its line in docs/diagnostics.md. What one key alone shows is found where that key is compiled.
 """
 
+from collections.abc import Iterable, Iterator
+
 from router.config.checks import headers, lookalikes, names, rules
 from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
-from router.yaml_source import SourceText, opening
+from router.yaml_source import SourceText, instead, opening, within
 
 __all__ = ["CHECKS", "CompiledFile", "FileCheck", "run_checks"]
 
@@ -22,7 +24,15 @@ def run_checks(file: CompiledFile, when: str) -> None:
         if check.when == when:
             add = report.error if check.severity == "error" else report.warning
             for place, message, *hint in check.run(file):
-                add(check.code, message, *_offsets(file, place), *hint)
+                add(check.code, message, *_offsets(file, place), *_answers(place, hint))
+
+
+def _answers(place: Place, hint: Iterable[str]) -> Iterator[str | None]:
+    """The hint, if there is one, as it must be written at the place."""
+    if isinstance(place, TextSpan):
+        return (within(one, place.text.node) for one in hint)
+    node = place.node if isinstance(place, SourceText) else place
+    return (instead(one, node) for one in hint)
 
 
 def _offsets(file: CompiledFile, place: Place) -> tuple[int, int]:

@@ -1,12 +1,13 @@
 """Checks of the headers that expressions read: some are never there."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from router.config.checks.base import CompiledFile, Found, TextSpan
 from router.config.language import Written
 from router.expressions.nodes import Node, walk
 from router.providers.definition import Definition, spelled
-from router.suggest import nearest
+from router.suggest import FixHint, closest, meaning
 
 
 def headers_never_there(file: CompiledFile) -> Found:
@@ -19,12 +20,13 @@ def headers_never_there(file: CompiledFile) -> Found:
         for name, start, end in _names_read(written):
             place = TextSpan(written.text, start, end)
             lower = name.lower()
+            quote = "'" if written.text.value.startswith("'", start) else '"'
+            in_quotes = partial("{0}{1}{0}".format, quote)
             if lower != name:
                 message = f"no header is called '{name}': their names are lower case here"
-                yield place, message, f'write headers."{lower}"'
-            elif name not in known and (near := nearest(name, known)) is not None:
-                message = f"no sender of this file sends a header '{name}'"
-                yield place, message, f"did you mean '{near}'?"
+                yield place, message, FixHint(f'write headers."{lower}"', in_quotes(lower))
+            elif name not in known and (hint := meaning(closest(name, sorted(known)), in_quotes)):
+                yield place, f"no sender of this file sends a header '{name}'", hint
 
 
 def _headers_of(definition: Definition) -> Iterator[str]:

@@ -11,6 +11,7 @@ from router.config.units import Duration, statuses
 from router.expressions import Template
 from router.kinds.http import HttpSpec
 from router.model.settings import Target
+from router.suggest import meaning
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -139,7 +140,7 @@ class HttpCompiler:
                 "unknown-value",
                 f"'{text.shown}' is not a method",
                 text,
-                f"did you mean '{found}'?" if found else f"known: {', '.join(METHODS)}",
+                meaning([found]) if found else f"known: {', '.join(METHODS)}",
             )
         return text.value
 

@@ -8,7 +8,8 @@ import pytest
 
 from router.cli.check import FORMATS as OFFERED
 from router.config.annotations import FORMATS, render
-from router.errors import Diagnostic
+from router.config.codes import CODES
+from router.errors import Diagnostic, Fix
 
 FOUND = (
     Diagnostic(
@@ -20,6 +21,7 @@ FOUND = (
         width=2,
         hint="did you mean 'abc'?",
         source="    a,b: 1 \x07 \ud800",
+        fix=Fix(3, 5, 8, "abc"),
     ),
     Diagnostic(
         code="unused-secret",
@@ -60,9 +62,38 @@ def test_a_log_for_code_scanning() -> None:
     assert (first["ruleId"], first["level"], second["level"]) == ("unknown-key", "error", "warning")
     where = [r["locations"][0]["physicalLocation"] for r in (first, second)]
     assert where[0]["region"] == {"startLine": 3, "startColumn": 5, "endColumn": 7}
-    assert [w["artifactLocation"]["uri"] for w in where] == [
-        "dir/my%20rules%3A1%2C2.yaml",
-        "file:///etc/rules.yaml",
+    assert [w["artifactLocation"] for w in where] == [
+        {"uri": "dir/my%20rules%3A1%2C2.yaml", "uriBaseId": "%SRCROOT%"},
+        {"uri": "file:///etc/rules.yaml"},
+    ]
+    assert set(run["originalUriBaseIds"]) == {"%SRCROOT%"}
+    assert run["columnKind"] == "unicodeCodePoints"
+
+
+def test_a_log_for_code_scanning_says_of_each_rule_once_what_it_means() -> None:
+    run = parsed("sarif")["runs"][0]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rules[r["ruleIndex"]]["id"] for r in run["results"]] == [d.code for d in FOUND]
+    first = rules[0]
+    assert first["shortDescription"]["text"] == CODES["unknown-key"].about
+    assert first["help"]["markdown"].startswith("# unknown-key\n")
+    assert first["defaultConfiguration"] == {"level": "error"}
+    assert "helpUri" not in first
+
+
+def test_a_log_for_code_scanning_holds_the_answer_where_there_is_one() -> None:
+    first, second = parsed("sarif")["runs"][0]["results"]
+    assert "fixes" not in second
+    (fix,) = first["fixes"]
+    assert fix["description"] == {"text": "did you mean 'abc'?"}
+    (change,) = fix["artifactChanges"]
+    where = first["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert change["artifactLocation"] == where
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 3, "startColumn": 5, "endColumn": 8},
+            "insertedContent": {"text": "abc"},
+        }
     ]
 
 

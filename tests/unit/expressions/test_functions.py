@@ -11,7 +11,6 @@ from router.errors import EvaluationError
 from router.expressions import FUNCTIONS, Failed, rfc3339
 from router.expressions import compile as compiled
 from router.expressions.calls import _LAZY, _WORK
-from router.suggest import nearest
 
 GIVEN: dict[str, Any] = {
     "delivery": {"received_at": "2026-11-20T12:00:00.500Z"},
@@ -282,20 +281,6 @@ def test_results_are_bounded() -> None:
 def test_rfc3339() -> None:
     assert rfc3339(1_795_176_000_123) == "2026-11-20T12:00:00.123Z"
     assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "result"),
-    [
-        ("lowre", ["lower", "upper"], "lower"),
-        ("teh", ["the", "tea"], "the"),
-        ("cat", ["dog"], None),
-        ("abcd", ["abxy"], None),
-        ("repositry", ["repository"], "repository"),
-    ],
-)
-def test_nearest(word: str, known: list[str], result: str | None) -> None:
-    assert nearest(word, known) == result
 
 
 @pytest.mark.parametrize(
