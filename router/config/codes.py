@@ -167,6 +167,7 @@ TESTS = {
     "bad-case": Code("The cases of a test do not fit what it names."),
     "bad-reply": Code("An action of this kind cannot have this reply."),
     "bad-expectation": Code("Nothing is expected, or something that can never happen."),
+    "never-met": Code("A test expects what cannot come of what it sends.", "warning"),
 }
 TYPES = {
     "misspelt-field": Code("A field's name is close to one that the payload has.", meant=True),
