@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 _WORK_MAX = 4_000_000
 _PREFIXES = re.compile(r"(?<![a-z])(?:un|de|dis|re|in|en)(?=[a-z]{2})")
 """What makes another word of a word: `labeled` is no misspelling of `unlabeled`."""
+_ID = re.compile(r"(?<=[a-z]{3})(?:_id|Id)s?\Z")
+"""What makes its id of a thing: `assignee` is no misspelling of `assigneeId`."""
 Span = tuple[int, int]
 """Where something stands: offsets, the second behind its last character."""
 
@@ -36,15 +38,15 @@ class FixHint(str):
 def closest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str) -> list[str]:
     """
     The known words of least edit distance up to 2; up to 1 if the word has four letters or either
-    has three, 0 below. Two that differ by a prefix such as `un` are never near. `fold` says what
-    counts of a word.
+    has three, 0 below. A thing and its id, and two that differ by a prefix such as `un`, are never
+    near. `fold` says what counts of a word.
     """
     best, least, folded = list[str](), 2, fold(word)
     for name in known:
         limit = min(least, _allowed(len(word), len(name)))
         if abs(len(name) - len(word)) <= limit:
             distance = edit_distance(folded, fold(name), limit + 1)
-            if distance <= limit and not _differ_by_prefix(word, name):
+            if distance <= limit and not _two_words(word, name):
                 best = [*best, name] if distance == least else [name]
                 least = distance
     return best
@@ -56,8 +58,11 @@ def _allowed(letters: int, of_known: int) -> int:
     return 2 if letters >= 5 and of_known > 3 else 1
 
 
-def _differ_by_prefix(a: str, b: str) -> bool:
-    return a != b and _PREFIXES.sub("", a) == _PREFIXES.sub("", b)
+def _two_words(a: str, b: str) -> bool:
+    """Whether both mean something, and something else."""
+    if a != b and _PREFIXES.sub("", a) == _PREFIXES.sub("", b):
+        return True
+    return a in (_ID.sub("", b), _ID.sub("s", b)) or b in (_ID.sub("", a), _ID.sub("s", a))
 
 
 def character(letter: str) -> str:

@@ -107,6 +107,15 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
     )
 
 
+def _may_have(provider: Provider, name: str) -> bool:
+    """Whether it is an event with an action, of a sender whose catalogue lists no actions."""
+    event, _, action = name.partition(".")
+    if not action or provider.definition.action is None:
+        return False
+    listed = {one.name: one.actions for one in provider.events}
+    return event in listed and not any(listed.values())
+
+
 class EventNames:
     """Checks event names; each name is looked up once for each set of senders."""
 
@@ -127,8 +136,10 @@ class EventNames:
         for text in texts:
             key = (id(behind), text.value)
             if key not in self._matched:
-                self._matched[key] = text.value in behind.events or (
-                    "*" in text.value and any(wildcard(text.value, n) for n in behind.events)
+                self._matched[key] = (
+                    text.value in behind.events
+                    or ("*" in text.value and any(wildcard(text.value, n) for n in behind.events))
+                    or any(_may_have(provider, text.value) for provider in providers)
                 )
             if not self._matched[key]:
                 self._unknown(text, behind)

@@ -10,6 +10,8 @@ from router.typing.lattice import NOTHING, OBJECT, PRESENT, Type, join, with_kin
 def overlaid(written: Type, published: Type) -> Type:
     """
     The fields of both. Where both have one, the written says what it is, if they do not differ.
+    Where users name fields beside the sender's (`rest`), examples hold theirs: only the written
+    fields are the sender's.
 
     Only the published one knows of some fields, and of some values; the written one says more of
     what texts hold (`money`, `joined`).
@@ -42,4 +44,4 @@ def _fields(written: Type, published: Type) -> Mapping[str, Type]:
         name: overlaid(kind, published.fields[name]) if name in published.fields else kind
         for name, kind in written.fields.items()
     }
-    return {**published.fields, **more}
+    return more if written.partial else {**published.fields, **more}

@@ -1,7 +1,8 @@
 """
 Rules files and exactly what is said about them.
 
-`ok/*.yaml` must be silent; each `err/*.yaml` has the rendered text beside it as `.out`. Set
+`ok/*.yaml` must be silent, those called `real_*` as a proof that real fields and habits are no
+mistakes; each `err/*.yaml` has the rendered text beside it as `.out`. Set
 GOLDEN=write to write those anew, then read the difference before keeping it.
 """
 
@@ -30,8 +31,10 @@ def said(path: Path) -> str:
 
 @pytest.mark.parametrize("path", OK, ids=lambda path: path.stem)
 def test_a_right_file_is_silent(path: Path) -> None:
-    assert said(path) == ""
-    assert load(path.read_text("utf-8"), path=path.name, env={}).ruleset is not None
+    found = load(path.read_text("utf-8"), path=path.name, env={}, thorough=True)
+    # Which programs are there is the machine's affair.
+    assert render_text(d for d in found.diagnostics if d.code != "program-not-there") == ""
+    assert found.ruleset is not None
 
 
 @pytest.mark.parametrize("path", ERR, ids=lambda path: path.stem)

@@ -20,9 +20,7 @@ PUBLISHED = {"code-host": 75, "commerce": 218, "slack": 77, "stripe": 250}
 def test_a_condition_on_a_real_path_is_no_mistake(sender: str) -> None:
     asked = PATHS[sender]
     assert sum(map(len, asked.values())) >= 70
-    found = findings(sender, asked)
-    assert found["error"] == []
-    assert len(found["warning"]) <= 0.02 * sum(map(len, asked.values())), found["warning"]
+    assert findings(sender, asked) == {"error": [], "warning": []}
 
 
 def test_a_condition_on_no_path_is_one() -> None:

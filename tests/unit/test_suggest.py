@@ -71,6 +71,8 @@ def test_the_closest_of_some_words(word: str, known: list[str], result: list[str
         ("dislike", "like"),
         ("reopened", "opened"),
         ("inactive", "active"),
+        ("assignee", "assigneeId"),
+        ("labels", "labelIds"),
         ("id", "ip"),
         ("cc", "bcc"),
         ("ids", "id"),
@@ -83,7 +85,7 @@ def test_two_words_are_no_misspellings_of_each_other(name: str, other: str) -> N
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("unlabled", "unlabeled"), ("lable", "label"), ("ID", "id"), ("reopend", "reopened")],
+    [("unlabled", "unlabeled"), ("lable", "label"), ("ID", "id"), ("reopend", "reopened"), ("userId", "user_id")],
 )
 def test_a_misspelling_of_such_a_word_is_one(name: str, meant: str) -> None:
     assert Suggester().closest(name, ["labeled", meant, "opened"]) == [meant]

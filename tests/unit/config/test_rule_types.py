@@ -73,6 +73,7 @@ def test_a_definition_that_nobody_uses_is_checked_for_everybody() -> None:
     ("condition", "said"),
     [
         ("payload.order_id == 'A-1'", []),
+        ("payload.user_id == 'A-1'", []),  # `userid` is an example's
         ("payload.unique_args.emial == 'x'", []),
         ("payload.emial == 'x'", ["misspelt-field"]),
         ("payload.useragent == 'x'", ["unknown-field"]),
@@ -82,6 +83,23 @@ def test_custom_arguments_stand_beside_the_senders_own_fields(
     condition: str, said: list[str]
 ) -> None:
     assert codes(rule(condition, source="mail", events="delivered")) == said
+
+
+@pytest.mark.parametrize(
+    ("provider", "event", "said"),
+    [
+        ("gitea", "pull_request.opened", []),
+        ("gitea", "pull_requests.opened", ["unknown-event"]),
+        ("github", "push.opened", ["unknown-event"]),
+    ],
+)
+def test_actions_are_unknown_only_where_the_catalogue_has_actions(
+    provider: str, event: str, said: list[str]
+) -> None:
+    endpoint = f"version: 1\nendpoints: {{e: {{paths: /e, provider: {provider}, verify: none}}}}\n"
+    text = endpoint + rule("payload.sender.login == 'x'", source="e", events=event)
+    found = load(text, path="rules.yaml", env={}).diagnostics
+    assert [d.code for d in found] == said
 
 
 def test_the_type_of_a_definition_reaches_its_users() -> None:

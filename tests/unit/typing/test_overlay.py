@@ -62,3 +62,11 @@ def test_pieces_are_read_when_they_are_asked_for_and_once() -> None:
     assert asked == []
     assert shapes.payload("e") is shapes.payload("f")
     assert asked == ["types"]
+
+
+def test_where_users_name_fields_those_of_examples_are_theirs() -> None:
+    pieces = Pieces(lambda: {"1": {"fields": {"a": "string", "userid": "string"}}}, {"e": "1"})
+    written = {"for": "e", "fields": {"a": "string"}, "rest": "any"}
+    found = parse_shapes({"payloads": [written]}, pieces).payload("e")
+    assert found is not None
+    assert set(found.fields) == {"a"}
