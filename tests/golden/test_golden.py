@@ -31,9 +31,9 @@ def said(path: Path) -> str:
 
 @pytest.mark.parametrize("path", OK, ids=lambda path: path.stem)
 def test_a_right_file_is_silent(path: Path) -> None:
-    found = load(path.read_text("utf-8"), path=path.name, env={}, thorough=True)
-    # Which programs are there is the machine's affair.
-    assert render_text(d for d in found.diagnostics if d.code != "program-not-there") == ""
+    thorough = path.stem.startswith("real_")  # others have endpoints without rules, and the like
+    found = load(path.read_text("utf-8"), path=path.name, env={}, thorough=thorough)
+    assert render_text(found.diagnostics) == ""
     assert found.ruleset is not None
 
 

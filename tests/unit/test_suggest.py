@@ -85,7 +85,13 @@ def test_two_words_are_no_misspellings_of_each_other(name: str, other: str) -> N
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("unlabled", "unlabeled"), ("lable", "label"), ("ID", "id"), ("reopend", "reopened"), ("userId", "user_id")],
+    [
+        ("unlabled", "unlabeled"),
+        ("lable", "label"),
+        ("ID", "id"),
+        ("reopend", "reopened"),
+        ("userId", "user_id"),
+    ],
 )
 def test_a_misspelling_of_such_a_word_is_one(name: str, meant: str) -> None:
     assert Suggester().closest(name, ["labeled", meant, "opened"]) == [meant]

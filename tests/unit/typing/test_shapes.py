@@ -218,7 +218,8 @@ def test_a_long_chain_of_pieces_is_refused_not_followed() -> None:
 
 
 def example_texts() -> str:
-    examples = (ROOT / "tests" / "golden").rglob("*.yaml")
+    # Other senders' `country` may be a code.
+    examples = (p for p in (ROOT / "tests/golden").rglob("*.yaml") if p.parent.name != "ok")
     pages = (*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "rules.example.yaml")
     return "\n".join(path.read_text("utf-8") for path in (*pages, *examples))
 
