@@ -64,8 +64,10 @@ def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> No
     builder, full = _Builder(report, bounds), False
     events = yaml.parse(text, Loader=loader or _Loader)  # named: it is closed when there is room
     try:
+        handlers = builder.handlers
         for event in events:
-            builder.take(event)
+            if (take := handlers.get(type(event))) is not None:
+                take(event)
     except _StoppedError:
         return None
     except yaml.YAMLError as error:
@@ -97,7 +99,7 @@ class _Frame(msgspec.Struct, eq=False):
 
 
 class _Builder:
-    """Takes events one by one and keeps the stack of what is open."""
+    """Takes events, each by the handler of its type, and keeps the stack of what is open."""
 
     def __init__(self, report: Report, bounds: Bounds) -> None:
         self.report = report
@@ -106,7 +108,9 @@ class _Builder:
         self._anchors: dict[str, tuple[Node, int, int]] = {}
         self._bounds = bounds
         self._documents = 0
-        self._take = {
+        self._plain_keys: set[str] = set()
+        """Keys without quotes that were found to be texts: the same few stand in every rule."""
+        self.handlers = {
             yaml.ScalarEvent: self._scalar,
             yaml.SequenceStartEvent: self._open,
             yaml.MappingStartEvent: self._open,
@@ -115,10 +119,6 @@ class _Builder:
             yaml.AliasEvent: self._alias,
             yaml.DocumentStartEvent: self._document,
         }
-
-    def take(self, event: Any) -> None:
-        if handler := self._take.get(type(event)):
-            handler(event)
 
     def _document(self, event: Any) -> None:
         self._documents += 1
@@ -212,7 +212,8 @@ class _Builder:
             return
         frame = self._stack[-1]
         frame.size += size
-        frame.height = max(frame.height, height + 1)
+        if height >= frame.height:
+            frame.height = height + 1
         parent = frame.node
         if isinstance(parent, Sequence):
             parent.items.append(node)
@@ -237,7 +238,7 @@ class _Builder:
         if not isinstance(node, Scalar):
             # Reported when it was opened; a key nobody can have written keeps the pairs in step.
             return Scalar(f"\0{node.start}", "", node.start, node.end)
-        if node.style == "":
+        if node.style == "" and node.value not in self._plain_keys:
             self._check_plain_key(node)
         return node
 
@@ -251,7 +252,9 @@ class _Builder:
             text = isinstance(resolve(key.value), str)
         except NumberError:
             text = False
-        if not text:
+        if text:
+            self._plain_keys.add(key.value)
+        else:
             shown_key = shown(key.value)
             self.report.error(
                 "key-not-text",
