@@ -22,6 +22,8 @@ TOPICS = (
     "transactions/create",
     "refunds/create",
 )
+AMOUNTS = {"transactions/create": "amount", "refunds/create": "transactions[0].amount"}
+"""Where an amount stands in what has no total price."""
 EVENT = "orders/paid"
 SIGNED_SHOP = "example-shop.test"
 """The shop that `Provider.sign` writes into its header."""
@@ -60,7 +62,7 @@ def rule(topic: str, of: str) -> str:
         "    match: >-\n"
         f"      topic == '{topic}'\n"
         f"      && shop == '{of}'\n"
-        "      && decimal(payload.total_price) > `100`\n"
+        f"      && decimal(payload.{AMOUNTS.get(topic, 'total_price')}) > `100`\n"
         "    actions:\n"
         "      - id: note\n"
         "        log: order {{ payload.id }}\n"

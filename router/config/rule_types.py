@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from router.config.alike import RulesAlike
 from router.config.context import LoadContext
 from router.config.language import Language, Written
 from router.config.schema import ConditionEntry, RuleEntry
@@ -59,6 +60,8 @@ class Typing:
         self._opened: dict[int, tuple[Views, SceneIndex]] = {}
         self._users: dict[str, dict[int, Scene]] = {}
         self._kept: list[tuple[Scene, ...]] = []
+        self._alike = RulesAlike()
+        self._silent = True
         self._reported: set[tuple[int, str, int]] = set()
         self._rule_id: SourceText | None = None
 
@@ -103,6 +106,15 @@ class Typing:
         self._rule_id = texts.entry.id
         if not (scenes := self.scenes.of(texts.senders, texts.rule.events)):
             return
+        likeness = self._alike.likeness(texts.rule, texts.written, scenes)
+        if self._alike.is_right(likeness):
+            return
+        self._silent = True
+        self._texts(texts, scenes)
+        if self._silent:
+            self._alike.found_right(likeness)
+
+    def _texts(self, texts: RuleTexts, scenes: tuple[Scene, ...]) -> None:
         compiled = {id(w.text): w for w in texts.written if w.place == "'match'"}
         entries = texts.entry.match or []
         before, index = self._scenes_of(scenes)
@@ -194,6 +206,7 @@ class Typing:
     def _report(self, text: SourceText, base: int, findings: Iterable[TypeFinding]) -> None:
         report = self.context.report
         for finding in findings:
+            self._silent = False
             if report.full:
                 return
             span = self.context.span(text, (base + finding.start, base + finding.end))

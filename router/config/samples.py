@@ -71,12 +71,17 @@ def _judge(
     """Render one template on every sample of its rule, and say once which fail."""
     rule, action = owner
     form, template = what
-    faults = {}
-    for name, scope in samples.of(rule):
-        samples.renders += 1
-        fault = _fault(form, template, _with(action, scope))
-        if fault is not None and _counts(fault, template, rule, scope):
-            faults[name] = fault
+    key = (form, id(template), rule.sources, rule.events, rule.per_delivery)
+    if not action.given and key in samples.sound:
+        return
+    found = [
+        (name, scope, fault)
+        for name, scope in samples.of(rule)
+        if (fault := _fault(form, template, _with(action, scope))) is not None
+    ]
+    if not found and not action.given:
+        samples.sound.add(key)
+    faults = {name: f for name, scope, f in found if _counts(f, template, rule, scope)}
     if not faults:
         return
     text = _place(context, samples.nodes.get(rule.id), template)
@@ -196,11 +201,13 @@ class _Samples:
     """
     Scopes made of samples, each once; `renders` counts what they were used for.
 
-    `nodes` is where the rules stand.
+    `nodes` is where the rules stand; `sound` are the templates that fail on no sample of certain
+    events: rules share them.
     """
 
     def __init__(self, ruleset: Ruleset, nodes: Mapping[str, Node]) -> None:
         self.renders = 0
+        self.sound: set[tuple[object, ...]] = set()
         self.nodes = nodes
         self._ruleset = ruleset
         self._secrets = {name: f"{name}-0123456789abcdef" for name in ruleset.secrets}
@@ -224,6 +231,7 @@ class _Samples:
                     self._scopes[key] = self._made(endpoint, provider, event)
                 if (scope := self._scopes[key]) is not None:
                     batch = {"events": [scope["payload"]]} if rule.per_delivery else {}
+                    self.renders += 1
                     yield event, {**scope, **batch}
 
     def _made(self, endpoint: Endpoint, provider: Provider, event: str) -> Scope | None:

@@ -13,7 +13,7 @@ from router.expressions.needs import (
     unusable_of,
 )
 from router.expressions.signatures import FUNCTIONS
-from router.expressions.similar import SimilarExpressions
+from router.expressions.similar import SimilarExpressions, compared_at
 from router.expressions.template import Template, compile_template
 from router.legible import exact as rfc3339
 
@@ -28,6 +28,7 @@ __all__ = [
     "SimilarExpressions",
     "Template",
     "UnusableCondition",
+    "compared_at",
     "compile",
     "compile_template",
     "decode_json",

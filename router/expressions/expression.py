@@ -33,12 +33,25 @@ class Expression:
 
     `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
     stands first in `text` (start, end), in its order; `reads` are the roots that it takes, named or
-    not. `names` holds all but the places; `tree` is for packages that look inside.
+    not. `names` holds all but the places; `tree` is for packages that look inside. `outline` is the
+    text without those that it compares with, `compared`, where similar ones share it.
     """
 
-    __slots__ = ("names", "run", "spans", "text", "tree", "value", "verdict")
+    __slots__ = (
+        "_of_texts",
+        "compared",
+        "names",
+        "outline",
+        "run",
+        "spans",
+        "text",
+        "tree",
+        "value",
+        "verdict",
+    )
 
     text: str
+    outline: str
     tree: Node
     names: Names
     spans: Mapping[Use | str, tuple[int, int]]
@@ -46,11 +59,23 @@ class Expression:
     value: Callable[[Scope], JSON]
     verdict: Callable[[Scope], bool | Failed]
 
-    def __init__(self, text: str, tree: Node, names: Names | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        tree: Node | None = None,
+        *,
+        names: Names | None = None,
+        of_texts: Callable[[tuple[str, ...]], Node] | None = None,
+    ) -> None:
         self.text = text
-        self.tree = tree
+        self.outline = text
+        self.compared: tuple[str, ...] = ()
+        if tree is not None:
+            self.tree = tree
         if names is not None:
             self.names = names
+        if of_texts is not None:
+            self._of_texts = of_texts
 
     def __getattr__(self, name: str) -> Any:
         """The readings are compiled when they are first asked for, then kept."""
@@ -107,6 +132,7 @@ def _make_verdict(expression: Expression) -> Callable[[Scope], bool | Failed]:
 
 _MAKE: dict[str, Callable[[Expression], Any]] = {
     "run": lambda expression: build(expression.tree, VALUE),
+    "tree": lambda expression: expression._of_texts(expression.compared),  # noqa: SLF001 - its own
     "names": lambda expression: names_of(expression.tree),
     "spans": lambda expression: MappingProxyType(spans_of(expression.tree)),
     "value": _make_value,

@@ -25,6 +25,11 @@ class _Model(msgspec.Struct, frozen=True):
     starts: list[int]
     lengths: list[int]
 
+    def tree(self, texts: tuple[str, ...]) -> Node:
+        """The tree with other texts in their places."""
+        longer = (len(mine) - its for mine, its in zip(texts, self.lengths, strict=True))
+        return _moved(self.expression.tree, self.starts, [0, *accumulate(longer)], texts)
+
 
 class SimilarExpressions:
     """Compiles like `compile_`, of texts with one outline only the first."""
@@ -34,7 +39,10 @@ class SimilarExpressions:
         self._models: dict[str, _Model] = {}
 
     def compile(self, text: str) -> Expression:
-        """The expression of the text. Raises ExpressionError as `compile_` does."""
+        """
+        The expression of the text; `outline` is the same of all that are similar, `compared` are
+        the texts in which they differ. Raises ExpressionError as `compile_` does.
+        """
         found: list[re.Match[str]] = []
 
         def outlined(match: re.Match[str]) -> str:
@@ -44,19 +52,23 @@ class SimilarExpressions:
             return f"{match[1]}''"
 
         outline = _COMPARED.sub(outlined, text)
-        lengths = [len(match[2]) for match in found]
         if (model := self._models.get(outline)) is None or len(text) > LENGTH_MAX:
             made = self._compile(text)
-            starts = [match.start(2) - 1 for match in found]
-            self._models.setdefault(outline, _Model(made, starts, lengths))
-            return made
-        longer = [mine - its for mine, its in zip(lengths, model.lengths, strict=True)]
-        shifts = [0, *accumulate(longer)]
-        tree = _moved(model.expression.tree, model.starts, shifts, [match[2] for match in found])
-        return Expression(text, tree, model.expression.names)
+            starts = compared_at(text)
+            model = _Model(made, starts, [len(match[2]) for match in found])
+            self._models.setdefault(outline, model)
+        else:
+            made = Expression(text, names=model.expression.names, of_texts=model.tree)
+        made.outline, made.compared = outline, tuple([match[2] for match in found])
+        return made
 
 
-def _moved(node: Node, starts: list[int], shifts: list[int], texts: list[str]) -> Node:
+def compared_at(text: str) -> list[int]:
+    """Where the texts of `compared` begin."""
+    return [match.start(2) - 1 for match in _COMPARED.finditer(text) if match[1] is not None]
+
+
+def _moved(node: Node, starts: list[int], shifts: list[int], texts: tuple[str, ...]) -> Node:
     """The node of a text in which those that begin at `starts` are these, and longer by so much."""
     start, end = node.start, node.end
     before = bisect_left(starts, start)

@@ -109,8 +109,9 @@ def _within(pattern: str, others: Iterable[str]) -> bool:
 def events_listed_twice(file: CompiledFile) -> Found:
     """Names and patterns that another one of the same list has already."""
     for texts in file.rules:
+        if len(listed := texts.entry.events or []) < 2:
+            continue
         with_actions = {n for one in texts.senders for n, actions in one.events.items() if actions}
-        listed = texts.entry.events or []
         for at, text in enumerate(listed):
             others = [one.value for i, one in enumerate(listed) if i != at]
             name, dot, _ = text.value.partition(".")
