@@ -105,6 +105,9 @@ EXPRESSIONS = {
     "expression-too-complex": Code("The expression is longer or deeper than is allowed."),
     "unknown-function": Code("There is no such function."),
     "function-arity": Code("A function is called with too few or too many arguments."),
+    "bad-pattern": Code(
+        "A regular expression is not written in the call itself, or cannot be used."
+    ),
     "function-argument": Code("A function's argument can never be of the right type."),
     "unknown-root": Code("The first name of a path cannot be read here."),
     "root-not-here": Code("A secret or result is read where it may not be."),
@@ -196,6 +199,9 @@ TYPES = {
     ),
     "part-of-joined": Code(
         "`contains` searches a text of comma-separated parts, and finds parts of parts.", "warning"
+    ),
+    "regex-in-glob": Code(
+        "The pattern of `glob` is a regular expression; there `*` alone has a meaning.", "warning"
     ),
     "number-as-condition": Code("A number is used as a condition; 0 is true as well.", "warning"),
     "not-before-comparison": Code("`!` before a comparison negates only its left side.", "warning"),

@@ -9,7 +9,7 @@ import msgspec
 from router.config import api as apis
 from router.config.context import LoadContext
 from router.config.environment import setting
-from router.config.language import ROOTS, ExpressionSite, Language
+from router.config.language import ExpressionSite, Language
 from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
 from router.config.recovery import recovering
@@ -19,6 +19,7 @@ from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider
 from router.providers import own as router_itself
+from router.rules.scope import ROOTS
 from router.yaml_source import SourceText, shown
 
 RESERVED = frozenset({"all", OWN})

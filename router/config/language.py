@@ -12,6 +12,7 @@ from router.config.diagnostics import SHOWN_MAX
 from router.errors import ExpressionError
 from router.expressions import Expression, SimilarExpressions, Template
 from router.kinds.templates import JsonSpec
+from router.rules.scope import ROOTS
 from router.suggest import as_text
 from router.yaml_source import (
     Mapping,
@@ -25,8 +26,6 @@ from router.yaml_source import (
     resolve,
 )
 
-_EVENT_ROOTS = {"event", "action", "payload", "headers", "query", "delivery"}
-ROOTS = frozenset({*_EVENT_ROOTS, "endpoint", "provider", "var", "def"})
 DELIVERY_FIELDS = frozenset(
     {"id", "event_id", "received_at", "index", "count", "verified_by", "replay_of"}
 )

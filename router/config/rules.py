@@ -5,7 +5,7 @@ from router.config.chains import concurrency
 from router.config.context import LoadContext
 from router.config.endpoints import RESERVED
 from router.config.kinds.base import Surroundings
-from router.config.language import ROOTS, ExpressionSite, Language
+from router.config.language import ExpressionSite, Language
 from router.config.rule_types import RuleTexts
 from router.config.schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders, EventNames, SenderSet
@@ -13,6 +13,7 @@ from router.config.settings import ID, NAME, chosen_retry, shape
 from router.config.unsupported import RESERVED_WORDS
 from router.expressions import Expression
 from router.model.settings import OWN
+from router.rules.scope import ROOTS
 from router.rules.specs import CompiledRule, Condition
 
 ALL = "all"

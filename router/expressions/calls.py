@@ -12,6 +12,7 @@ from router.expressions.functions_number import NUMBER_FUNCTIONS
 from router.expressions.functions_text import TEXT_FUNCTIONS
 from router.expressions.functions_time import TIME_FUNCTIONS
 from router.expressions.nodes import Node
+from router.expressions.regex import REGEX_FUNCTIONS, check_pattern
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.expressions.value import Run, Semantics, build, present
 from router.suggest import closest, meaning
@@ -62,7 +63,10 @@ def check_call(node: Node) -> None:
             f"write {function.usage()}",
         )
     for position, argument in enumerate(node.children):
-        _check_argument(function, function.parameter(position), argument)
+        parameter = function.parameter(position)
+        _check_argument(function, parameter, argument)
+        if parameter.pattern:
+            check_pattern(function.name, argument)
 
 
 def _counted(function: Function) -> str:
@@ -96,11 +100,14 @@ def build_call(node: Node, reading: Semantics) -> Run:
     function = FUNCTIONS[node.value]
     if function.lazy:
         return _LAZY[function.name](node, reading)
+    if (prepare := REGEX_FUNCTIONS.get(function.name)) is not None:
+        text, pattern = node.children
+        return _one(function, build(text, reading), prepare(pattern.value))
     runs = [_argument(child, reading) for child in node.children]
     if function.scoped:
         return _scoped(function, runs)
     if len(runs) == 1:
-        return _one(function, runs[0])
+        return _one(function, runs[0], _WORK[function.name])
     return _two(function, runs) if len(runs) == 2 else _several(function, runs)
 
 
@@ -111,8 +118,9 @@ def _argument(node: Node, reading: Semantics) -> Run:
     return lambda _x, s: lambda item: present(inner(item, s))
 
 
-def _one(function: Function, run: Run) -> Run:
-    work, parameter = _WORK[function.name], function.parameters[0]
+def _one(function: Function, run: Run, work: Callable[[Any], Any]) -> Run:
+    """As several, of which only the first is not known when the expression is compiled."""
+    parameter = function.parameters[0]
     allowed = _plain_classes(parameter)
 
     def call(x: Any, s: Any) -> Any:

@@ -143,7 +143,8 @@ _MAKE: dict[str, Callable[[Expression], Any]] = {
 def compile(text: str) -> Expression:  # noqa: A001 - the public name, as in re.compile
     """
     The expression of a text. Raises ExpressionError with offsets into it: `expression-syntax`,
-    `expression-too-complex`, `unknown-function`, `function-arity`, `function-argument`.
+    `expression-too-complex`, `unknown-function`, `function-arity`, `function-argument`,
+    `bad-pattern`.
     """
     try:
         return checked(text, parse(text))

@@ -69,6 +69,19 @@ def to_string(value: JSON) -> str:
     return value if isinstance(value, str) else _bounded(encode_json(value).decode())
 
 
+def glob(text: str, pattern: str) -> bool:
+    """`*` is any run of characters; a `**/` that begins a folder's name may be nothing, too."""
+    if "**/" not in pattern:
+        return wildcard(pattern, text)
+    # With every `/` doubled, those on both sides of a `**` may be those of one `/` of the text.
+    pattern, text = (f"/{one}".replace("/", "//") for one in (pattern, text))
+    return wildcard(pattern.replace("//**//", "/**/"), text)
+
+
+def any_glob(items: list[JSON], pattern: str) -> bool:
+    return any(isinstance(item, str) and glob(item, pattern) for item in items)
+
+
 def domain_of(text: str) -> str:
     """`Ann <ann@Shop.example>`, `https://shop.example:8443/x` and `shop.example` alike."""
     host = text.strip()
@@ -101,7 +114,8 @@ TEXT_FUNCTIONS: dict[str, Any] = {
     "concat": concat,
     "join": join,
     "lines": lines,
-    "glob": lambda text, pattern: wildcard(pattern, text),
+    "glob": glob,
+    "any_glob": any_glob,
     "to_string": to_string,
     "starts_with": str.startswith,
     "ends_with": str.endswith,

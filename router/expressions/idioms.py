@@ -8,6 +8,7 @@ import re
 
 from router.errors import ExpressionError
 from router.expressions.idiom_tables import NAMES, ROOTS, ROWS, V, X
+from router.expressions.regex import BAD_PATTERN
 from router.expressions.signatures import FUNCTIONS
 from router.expressions.tokens import SYNTAX
 from router.legible import cut
@@ -27,6 +28,8 @@ _NOT_BETWEEN = frozenset(("and", "or", "if", "like"))
 
 def translated(fault: ExpressionError, text: str) -> ExpressionError:
     """The same fault of an expression; where another language is recognised, how it is written."""
+    if fault.code == BAD_PATTERN:
+        return fault  # it lies in a text
     begin = max(0, fault.start - _AROUND)
     near, at = text[begin : fault.start + _AROUND], fault.start - begin
     for pattern, message, words in ROWS:

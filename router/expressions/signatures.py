@@ -16,7 +16,8 @@ class Parameter(msgspec.Struct, frozen=True):
     """
     One parameter. `repeated` takes one or more arguments (the last parameter only).
 
-    A null (or absent) argument of a `subject` makes the whole result null (or absent).
+    A null (or absent) argument of a `subject` makes the whole result null (or absent). A `pattern`
+    is a regular expression, written in the call itself.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Parameter(msgspec.Struct, frozen=True):
     optional: bool = False
     repeated: bool = False
     subject: bool = False
+    pattern: bool = False
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -85,6 +87,7 @@ _SORTABLE = _one("list", "array[number]", "array[string]")
 _LIST = _one("list", "array")
 _BY = _one("by", "expref")
 _TEXT = _subject("text", "string")
+_PATTERN = Parameter("pattern", ("string",), pattern=True)
 _TWO = (_subject("a", "number"), _subject("b", "number"))
 _ANY = _one("value", "any")
 
@@ -187,6 +190,28 @@ _TABLE = (
         "Whether the whole text fits the pattern; `*` is any run of characters; case counts",
         _TEXT,
         _one("pattern", "string"),
+    ),
+    _ours(
+        "any_glob",
+        "boolean",
+        "Whether any text of the list fits the pattern, as `glob` has it",
+        _subject("list", "array"),
+        _one("pattern", "string"),
+    ),
+    _ours(
+        "matches",
+        "boolean",
+        "Whether the regular expression fits any part of the text; case counts",
+        _TEXT,
+        _PATTERN,
+    ),
+    _ours(
+        "capture",
+        "any",
+        "What the regular expression found: an object of its named groups, else the text of its "
+        "first group, else all that it fits; null if it fits nothing",
+        _TEXT,
+        _PATTERN,
     ),
     Function(
         "if",

@@ -10,15 +10,8 @@ from router.expressions import compile as compiled
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job
 from router.rules.ruleset import Ruleset
-from router.rules.scope import event_scope
+from router.rules.scope import ROOTS, event_scope
 from router.store.values import Stored
-
-ROOTS = frozenset(
-    {
-        "event", "action", "payload", "headers", "query", "endpoint", "provider", "var", "def",
-        "delivery",
-    }
-)  # fmt: skip
 
 
 def unknown_names(expression: Expression, ruleset: Ruleset) -> Iterator[ExpressionError]:

@@ -9,6 +9,14 @@ from router.model.delivery import Delivery, DeliveryEvent
 from router.model.headers import joined_headers
 
 _QUERY_FIELDS_MAX = 1000
+_BY_ID = "/wh_"
+ROOTS = frozenset(
+    {
+        "event", "action", "payload", "headers", "query", "path", "endpoint", "provider", "var",
+        "def", "delivery",
+    }
+)  # fmt: skip
+"""The names that every event has; its sender may add some."""
 
 
 def delivery_roots(
@@ -18,6 +26,7 @@ def delivery_roots(
     return {
         "headers": joined_headers(delivery.headers),
         "query": query_fields(delivery.query),
+        "path": shown_path(delivery.path),
         "endpoint": delivery.endpoint,
         "provider": provider or delivery.provider,
         "var": variables,
@@ -50,6 +59,14 @@ def event_scope(
     if defines:
         scope["def"] = Definitions(defines, scope)
     return scope
+
+
+def shown_path(path: str) -> str | None:
+    """
+    The path of a request as it came; None where it says nothing but the id of the endpoint, which
+    may be all that keeps strangers out, and for the router's own events.
+    """
+    return path if path and _BY_ID not in path else None
 
 
 def query_fields(query: str) -> dict[str, str]:

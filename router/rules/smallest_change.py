@@ -15,6 +15,8 @@ _CALLS = {
     "ends_with": ("needs to end with", "must not end with"),
     "contains": ("needs to contain", "must not contain"),
     "glob": ("needs to fit", "must not fit"),
+    "matches": ("needs to fit", "must not fit"),
+    "any_glob": ("needs a text that fits", "must have no text that fits"),
 }
 
 

@@ -39,11 +39,12 @@ from router.typing.lattice import (
     word,
 )
 from router.typing.narrow import WORD_BITS, allowed, when_false, when_true
+from router.typing.patterns import captured, check_glob
 from router.typing.run import TypeScope, TypeWalk
 from router.typing.verdicts import check_word
 
 _NEVER_FAILS = frozenset({"type", "to_array", "not_null", "exists", "default", "now"})
-_NULL_TOO = frozenset({"to_number", "avg", "max", "min", "max_by", "min_by", "not_null"})
+_NULL_TOO = frozenset({"to_number", "avg", "max", "min", "max_by", "min_by", "not_null", "capture"})
 _RESULT = {
     "any": ANY,
     "boolean": Type(BOOLEAN),
@@ -68,6 +69,8 @@ def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         _check_argument(run, function, function.parameter(at), (argument, kind))
     if function.name == "contains":
         _check_contains(run, node, kinds)
+    if function.name in ("glob", "any_glob"):
+        check_glob(run, node, kinds[0])
     return _result(function, kinds)
 
 
@@ -272,6 +275,7 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     ),
     "lookup": _lookup,
     "not_null": lambda kinds: joined([there(kind) for kind in kinds]),
+    "capture": lambda kinds: captured(kinds[1]),
     "type": lambda _: _TYPE_WORDS,
     "now": lambda _: Type(TEXT, format="timestamp"),
     "keys": lambda _: list_of(TEXT_TYPE),

@@ -28,6 +28,7 @@ Code = Literal[
     "number-as-condition",
     "part-of-joined",
     "provider-alias",
+    "regex-in-glob",
     "root-in-filter",
     "text-as-number",
     "unknown-field",

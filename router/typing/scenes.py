@@ -201,6 +201,7 @@ class Scenes:
             "events": list_of(payload),
             "headers": _MAP,
             "query": _MAP,
+            "path": _OPTIONAL_TEXT,
             "endpoint": self._endpoint,
             "provider": Type(TEXT, known=sender.names, aliases=sender.aliases),
             "var": self._variables,

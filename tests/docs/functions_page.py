@@ -1,10 +1,10 @@
-"""The table of functions as Markdown: docs/functions.md is this text."""
+"""The tables of functions as Markdown: docs/functions.md begins with this text."""
 
 from router.expressions.signatures import FUNCTIONS, Function, Origin
 
 _HEAD = """# Functions
 
-Generated from the table the compiler checks against; do not edit by hand.
+The tables are made from the one that the compiler checks against.
 
 Types are JMESPath's. *Subject* names the arguments whose null (or absence) makes the result
 null (or absent); for any other argument null is a wrong type, unless `null` or `any` is listed.
@@ -21,7 +21,7 @@ A text result holds at most 1,048,576 characters, a number at most 400 digits.
 
 
 def functions_markdown() -> str:
-    """The whole page."""
+    """The page, down to its last table."""
     ours = _table("ours")
     standard = _table("standard")
     return f"{_HEAD}\n## Ours\n\n{ours}\n## JMESPath's own\n\n{standard}"

@@ -14,7 +14,9 @@ from router.errors import EvaluationError, ExpressionError
 from router.expressions import FUNCTIONS, Failed, SimilarExpressions, compile_template
 from router.expressions import compile as compiled
 from router.expressions.compare import same
+from router.expressions.functions_text import glob
 from router.expressions.nodes import Node
+from router.expressions.regex import REGEX_FUNCTIONS, fault_of
 from router.expressions.verdict import build_verdict
 from tests.chance import examples
 
@@ -160,8 +162,10 @@ def test_functions_answer_or_fail_in_words(name: str, values: list[Any], data: A
     function = FUNCTIONS[name]
     most = 4 if function.most is None else function.most
     count = data.draw(st.integers(function.least, most))
+    of = [function.parameter(at) for at in range(count)]
     arguments = [
-        "&@" if "expref" in function.parameter(at).types else f"$.v[{at}]" for at in range(count)
+        "&@" if "expref" in one.types else "'^.'" if one.pattern else f"$.v[{at}]"
+        for at, one in enumerate(of)
     ]
     given_value = {"v": values, "delivery": {"received_at": "2026-11-20T12:00:00.000Z"}}
     try:
@@ -180,6 +184,39 @@ def test_any_text_is_compiled_or_refused_with_a_place(text: str) -> None:
         fault = _refusal(make, text)
         assert fault is None or 0 <= fault.start <= fault.end <= len(text)
         assert fault is None or fault.message
+
+
+regexes = st.one_of(
+    st.text(st.sampled_from("ab.*+?|()[]{}^$\\dpPk<>=!:-,19 \n"), max_size=30), st.text(max_size=30)
+)
+
+
+@settings(max_examples=examples(800), deadline=None)
+@given(regexes, st.text(max_size=40))
+def test_any_pattern_is_refused_with_its_place_or_fits_any_text_or_not(
+    pattern: str, text: str
+) -> None:
+    if (fault := fault_of(pattern)) is not None:
+        assert 0 <= fault.start <= fault.end <= len(pattern)
+        assert fault.message
+        return
+    fits = REGEX_FUNCTIONS["matches"](pattern)(text)
+    found = REGEX_FUNCTIONS["capture"](pattern)(text)
+    assert fits is True or fits is False
+    assert fits or found is None
+    assert isinstance(found, str | dict | None)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    st.text(st.sampled_from("ab/"), max_size=12),
+    st.lists(st.sampled_from(["a", "b", "/", "*", "/**/"]), max_size=6).map("".join),
+)
+def test_two_stars_between_slashes_are_any_folders_and_none(text: str, pattern: str) -> None:
+    assume("**/**" not in pattern)
+    folders = pattern.replace("/**/", "\0")
+    meant = re.escape(folders).replace(r"\*", ".*").replace("\0", "/(?:.*/)?")
+    assert glob(text, pattern) is (re.fullmatch(meant, text) is not None)
 
 
 def _refusal(make: Callable[[str], object], text: str) -> ExpressionError | None:

@@ -10,11 +10,7 @@ from router.expressions import Expression, compile  # noqa: A004 - the package's
 from router.model.delivery import Delivery, as_request
 from router.operator.answers import FollowedDelivery
 from router.providers import Provider
-from router.rules.scope import delivery_roots, event_scope
-
-_ALWAYS = frozenset({"payload", "event", "action", "headers", "query", "endpoint", "provider"}) | {
-    "delivery"
-}
+from router.rules.scope import ROOTS, delivery_roots, event_scope
 
 
 class ListenCondition:
@@ -73,12 +69,9 @@ class ListenCondition:
 
     def _check_roots(self, *, given: bool) -> None:
         roots = [provider.root_fields for provider in self._providers.values()]
-        known = _ALWAYS.union(*roots, ("var", "def") if given else ())
+        of_file = frozenset({"var", "def"})
+        known = (ROOTS if given else ROOTS - of_file).union(*roots)
         unknown = sorted(self._expression.roots - known)
         if unknown:
-            hint = (
-                "; name the rules file with -f"
-                if unknown[0] in ("var", "def") and not given
-                else ""
-            )
+            hint = "; name the rules file with -f" if unknown[0] in of_file and not given else ""
             raise UsageError(f"--where: there is no root {unknown[0]!r} here{hint}")

@@ -15,9 +15,9 @@ from router.expressions import compile as compiled
 from router.expressions.trace import Trace, trace
 from router.model.delivery import as_request
 from router.operator.new_jobs import provider_of
-from router.operator.where import ROOTS, unknown_names
+from router.operator.where import unknown_names
 from router.rules.ruleset import Ruleset
-from router.rules.scope import event_scope
+from router.rules.scope import ROOTS, event_scope
 from router.store.values import DeliveryRecord
 from router.web.admin.query import QueryParameter
 from router.web.admin.request import Given

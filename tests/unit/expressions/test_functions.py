@@ -11,6 +11,7 @@ from router.errors import EvaluationError
 from router.expressions import FUNCTIONS, Failed, rfc3339
 from router.expressions import compile as compiled
 from router.expressions.calls import _LAZY, _WORK
+from router.expressions.regex import REGEX_FUNCTIONS
 
 GIVEN: dict[str, Any] = {
     "delivery": {"received_at": "2026-11-20T12:00:00.500Z"},
@@ -43,6 +44,19 @@ GIVEN: dict[str, Any] = {
         ("glob('ab', 'ab*b')", False),
         ("glob('abb', 'ab*b')", True),
         ("glob('', '*')", True),
+        ("glob('src/a/b.py', 'src/**')", True),
+        ("glob('b.py', '**/b.py')", True),
+        ("glob('src/a/b.py', '**/b.py')", True),
+        ("glob('src/b.py', 'src/**/b.py')", True),
+        ("glob('src/a/b.py', 'src/**/b.py')", True),
+        ("glob('ab.py', '**/b.py')", False),
+        ("glob('src/ab.py', 'src/**/b.py')", False),
+        ("glob('a/b/x/c', 'a/**/b/**/c')", True),
+        ("glob('srcs/b', 'src**/b')", True),
+        ("any_glob(['doc/x', 'src/a/b.py'], 'src/**')", True),
+        ("any_glob(['doc/x', 'lib/y'], 'src/**')", False),
+        ("any_glob(`[1, null, [\"src/x\"]]`, '**')", False),
+        ("any_glob(`[]`, '*')", False),
         ("glob('x', '')", False),
         ("if(n > 3, 'big', lower(n))", "big"),
         ("if(gone, 1, 2)", 2),
@@ -194,12 +208,13 @@ def _fits(parameter: Any, value: Any) -> bool:
 def _calls(name: str) -> Iterator[tuple[str, dict[str, Any], list[tuple[Any, str]]]]:
     """Every call with each argument right, of a wrong type, absent or null."""
     parameters = _parameters(name)
-    for states in product(_AMISS, repeat=len(parameters)):
+    for states in product(*(("right",) if p.pattern else _AMISS for p in parameters)):
         texts, scope = [], {}
         for at, (parameter, state) in enumerate(zip(parameters, states, strict=True)):
             right = _OF_NAME.get(parameter.name, _RIGHT.get(parameter.types[0]))
             wrong = next((v for v in (1, "1", {}, True) if not _fits(parameter, v)), None)
-            texts.append("&@" if "expref" in parameter.types else f"p{at}")
+            written = "&@" if "expref" in parameter.types else "'1'" if parameter.pattern else ""
+            texts.append(written or f"p{at}")
             if state != "absent":
                 given = {"right": right, "wrong": right if wrong is None else wrong, "null": None}
                 scope[f"p{at}"] = given[state]
@@ -211,7 +226,7 @@ def _calls(name: str) -> Iterator[tuple[str, dict[str, Any], list[tuple[Any, str
 
 
 def _state(scope: dict[str, Any], text: str) -> str:
-    if text == "&@":
+    if text in ("&@", "'1'"):
         return "right"
     return "there" if scope.get(text) is not None else "null" if text in scope else "absent"
 
@@ -264,7 +279,7 @@ def test_permuted_arguments_have_one_verdict() -> None:
 def test_every_function_of_the_table_is_there_and_no_other() -> None:
     lazy = {name for name, function in FUNCTIONS.items() if function.lazy}
     assert lazy == set(_LAZY)
-    assert set(FUNCTIONS) - lazy == set(_WORK)
+    assert set(FUNCTIONS) - lazy == {*_WORK, *REGEX_FUNCTIONS}
     assert sum(function.origin == "standard" for function in FUNCTIONS.values()) == 26
 
 

@@ -102,6 +102,8 @@ def test_keys_are_equal_exactly_when_the_values_are() -> None:
         ("contains(payload.a, payload.b)", "contains() must be called to know"),
         ("ends_with(payload.a, lower(payload.b))", "ends_with() must be called to know"),
         ("glob(payload.a, '*x')", "it does not begin with a text that is known"),
+        ("matches(payload.a, '^x')", "matches() must be called to know"),
+        ("any_glob(payload.a, 'x*')", "any_glob() must be called to know"),
         ("payload.a", "a bare field may hold anything"),
         (
             "payload.a || payload.b",

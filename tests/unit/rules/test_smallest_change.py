@@ -51,6 +51,8 @@ def needed(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
         ("contains(['y', 'z'], payload.a)", "payload.a", "needs to be one of ['y', 'z']"),
         ("!contains(['x', 'z'], payload.a)", "payload.a", "must be none of ['x', 'z']"),
         ("glob(payload.a, 'y*')", "payload.a", "needs to fit 'y*'"),
+        ("matches(payload.a, '^y')", "payload.a", "needs to fit '^y'"),
+        ("any_glob(payload.tags, 'y*')", "payload.tags", "needs a text that fits 'y*'"),
         ("exists(payload.gone)", "payload.gone", "needs to be there"),
         ("!exists(payload.a)", "payload.a", "must not be there"),
         ("payload.none", "payload.none", "needs to be true, or not empty"),

@@ -210,3 +210,49 @@ def test_a_verdict_says_what_it_can_be() -> None:
         ("payload.price > 3", FAULT),
     ):
         assert verdict_bits(compiled(text), ROOTS)[0] == wanted, text
+
+
+def test_what_a_pattern_captures_is_known() -> None:
+    assert kinds("capture(payload.name, 'a(b)')") == TEXT | NULL | FAULT
+    assert kinds("capture(payload.name, '(?P<a>b)').a") & TEXT
+    [found] = findings("capture(payload.name, '(?P<major>[0-9]+)').majr == '1'")
+    assert (found.code, found.hint) == ("unknown-name", "did you mean 'major'?")
+    assert codes("capture(payload.name, '[0-9]+') > 3") == ["text-as-number"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["^v", "v1$", r"v\d", "v[0-9]", "(a|b)", "v.+", ".*fix.*", "refs/.*/x", "release/.*$"],
+)
+def test_a_regular_expression_is_no_glob(pattern: str) -> None:
+    [found] = findings(f"glob(payload.name, '{pattern}')")
+    assert found.code == "regex-in-glob"
+    assert found.hint == f"write matches(payload.name, '{pattern}')"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*",
+        "v1.*",
+        "*.*",
+        "refs/heads/*",
+        "src/**/*.py",
+        ".github/*",
+        "*[skip-ci]*",
+        "a|b",
+        "*(x)*",
+        "c++*",
+        "*?",
+        "*$",
+        "*.ex.*",
+    ],
+)
+def test_a_glob_is_no_regular_expression(pattern: str) -> None:
+    assert codes(f"glob(payload.name, '{pattern}')") == []
+
+
+def test_files_are_texts() -> None:
+    assert codes("any_glob(payload.items[].tags[], 'a*')") == []
+    assert codes("any_glob(payload.items, 'a*')") == ["wrong-argument"]
+    assert codes("any_glob(payload.name, 'a*')") == ["wrong-argument"]
