@@ -98,7 +98,9 @@ PLACES = {
     "short-endpoint-id": Code("An endpoint id is short enough to be guessed.", "warning"),
     "bad-path": Code("This cannot be the path of an endpoint."),
     "shared-address": Code("Two endpoints have the same address."),
-    "bad-header": Code("A header's name is not one, or the router sets that header itself."),
+    "bad-header": Code(
+        "A header's name is not one, its value has several lines, or the router sets it itself."
+    ),
 }
 EXPRESSIONS = {
     "expression-syntax": Code("The expression or template has a syntax error."),
@@ -117,7 +119,7 @@ EXPRESSIONS = {
     "result-not-named": Code("`results` is read without the id of an action."),
     "secret-not-whole": Code("In a url a secret must be the whole text."),
     "template-not-here": Code(
-        "A template is used in a script, a scheme, a host or another fixed place."
+        "A template is used in a script or other code, a scheme, a host or another fixed place."
     ),
 }
 RULES = {
@@ -146,7 +148,8 @@ RULES = {
     "bad-program": Code("`argv` is empty, or its program would come from the event."),
     "interpreter-without-script": Code("`interpreter` goes with `script`."),
     "program-not-there": Code(
-        "A program is given as a path, and there is none, or it cannot be run.", "warning"
+        "A program is a path, or one word with its arguments, and is not there or cannot be run.",
+        "warning",
     ),
     "folder-not-there": Code("`cwd` names a folder that is not there.", "warning"),
     "template-fails-on-sample": Code(

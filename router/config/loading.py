@@ -178,8 +178,9 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
         dedupe_keys=keys,
         rules=rules,
     )
-    constant = frozenset(typing.constant)
-    return CompiledFile(context, language.written, reader.texts, constant, ruleset), senders
+    constant, scenes = frozenset(typing.constant), typing.scenes
+    compiled = CompiledFile(context, language.written, reader.texts, constant, scenes, ruleset)
+    return compiled, senders
 
 
 def generation(text: str, resolved: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from router.config.language import ExpressionSite, Language
 from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
 from router.config.settings import ID, parsed_url, shape
 from router.expressions import Template
+from router.kinds.http import FORBIDDEN_IN_HEADER
 from router.model.settings import Auth, Sign, Target, Tls
 from router.yaml_source import SourceText, Table, shown
 
@@ -196,8 +197,20 @@ def headers(language: Language, table: Table[SourceText] | None, place: Expressi
     for name, text in table or ():
         header_name(language.context, name)
         if (template := language.template(text, place)) is not None:
+            _one_line(language.context, name, text, template)
             found.append((name.value, template))
     return tuple(found)
+
+
+def _one_line(context: LoadContext, name: SourceText, text: SourceText, template: Template) -> None:
+    """A call whose header holds a line break of its own would be dead each time."""
+    for at, part in enumerate(template.parts):
+        if isinstance(part, str) and (found := FORBIDDEN_IN_HEADER.search(part)):
+            start = template.offset_of(at) + found.start()
+            message = f"the header '{name.shown}' holds a line break or NUL"
+            hint = "write it in one line; of a block, `|-` leaves out the last line break"
+            context.error_within("bad-header", message, text, (start, start + 1), hint)
+            return
 
 
 def header_name(context: LoadContext, name: SourceText) -> None:

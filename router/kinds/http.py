@@ -33,7 +33,7 @@ from router.model.trial import SimulatedAnswer
 SHOWN_MAX = 65_536
 THROTTLED = frozenset({408, 425, 429})
 GONE = 410
-_FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")
+FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")
 _TRACE = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})"
 )
@@ -139,7 +139,7 @@ class HttpRequests:
         headers["router-attempt"] = str(job.attempt)
         if job.replay_of:
             headers["router-replay-of"] = job.replay_of
-        if _FORBIDDEN_IN_HEADER.search("".join(headers.values())):
+        if FORBIDDEN_IN_HEADER.search("".join(headers.values())):
             _refuse(headers)
         url, shown_url = self._addresses or self._addresses_in(given.scope)
         trace = None
@@ -190,7 +190,7 @@ def _event_header(event: str) -> str:
 
 def _refuse(headers: Mapping[str, str]) -> NoReturn:
     """Name the header that holds what none may."""
-    name = next(n for n, value in headers.items() if _FORBIDDEN_IN_HEADER.search(value))
+    name = next(n for n, value in headers.items() if FORBIDDEN_IN_HEADER.search(value))
     raise RenderError(f"http.headers.{name}", "holds a line break or NUL")
 
 

@@ -24,6 +24,7 @@ from router.model.settings import ShellLimits, TargetLimits
 from router.model.trial import SimulatedAnswer
 
 CHILD_VARIABLES = ("PATH", "HOME", "LANG")
+WEBHOOK_VARIABLES = ("WEBHOOK_JOB", "WEBHOOK_DELIVERY", "WEBHOOK_EVENT", "WEBHOOK_ATTEMPT")
 TEMPORARY, WRONG = 75, 78
 """Exit codes that ask for another attempt, and for none."""
 
@@ -109,12 +110,9 @@ def render(spec: ShellSpec, given: Rendering) -> ShellCall:
 def child_environment(given: Rendering, passed: tuple[str, ...] = ()) -> dict[str, str]:
     """What every child process gets."""
     env = {k: v for k in (*CHILD_VARIABLES, *passed) if (v := given.environ.get(k)) is not None}
-    return env | {
-        "WEBHOOK_JOB": given.job.id,
-        "WEBHOOK_DELIVERY": given.delivery.id,
-        "WEBHOOK_EVENT": given.event.name.replace("\0", ""),
-        "WEBHOOK_ATTEMPT": str(given.job.attempt),
-    }
+    job, event = given.job, given.event.name.replace("\0", "")
+    values = (job.id, given.delivery.id, event, str(job.attempt))
+    return env | dict(zip(WEBHOOK_VARIABLES, values, strict=True))
 
 
 def _arguments(argv: tuple[Template, ...], scope: Scope) -> Iterator[str]:

@@ -10,7 +10,7 @@ and its line in docs/diagnostics.md. What one key alone shows is found where tha
 
 from collections.abc import Iterable, Iterator
 
-from router.config.checks import headers, lookalikes, names, rules
+from router.config.checks import commands, headers, lookalikes, names, rules
 from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
 from router.yaml_source import SourceText, instead, opening, within
 
@@ -128,6 +128,20 @@ CHECKS = (
         "not-a-template",
         "A text looks like a template of another tool, or lacks braces: it is sent as it stands.",
         lookalikes.texts_like_templates,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "argument-like-option",
+        "An argument may begin with `-`: it is all a template, and no `--` stands before it.",
+        commands.arguments_like_options,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "variable-not-given",
+        "A script reads a variable that neither the action nor the script itself sets.",
+        commands.variables_not_given,
         "thorough",
         "warning",
     ),

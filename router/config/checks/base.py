@@ -1,7 +1,7 @@
 """What a check of a whole file is given, and what it says."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -11,6 +11,8 @@ from router.config.rule_types import RuleTexts
 from router.config.schema import RuleEntry
 from router.errors import Severity
 from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledAction
+from router.typing.scenes import Scenes
 from router.yaml_source import Node, SourceText
 
 
@@ -30,19 +32,33 @@ Found = Iterator[tuple[Place, str] | tuple[Place, str, str]]
 class CompiledFile(msgspec.Struct, frozen=True):
     """
     A file that has been read and compiled. `written` is everything that was compiled, `constant`
-    are the conditions that are always true, by identity.
+    are the conditions that are always true, by identity; `scenes` says what events look like.
     """
 
     context: LoadContext
     written: Sequence[Written]
     rules: Sequence[RuleTexts]
     constant: frozenset[int]
+    scenes: Scenes
     ruleset: Ruleset
 
     @property
     def entries(self) -> list[RuleEntry]:
         """The rules as they are written."""
         return self.context.file.rules or []
+
+    @property
+    def actions(self) -> Iterator[tuple[RuleTexts, Any, CompiledAction]]:
+        """
+        Every action of a file without errors: its rule, what stands under the key of its kind, and
+        what it was compiled to. What rules share comes once for each of them.
+        """
+        shared = self.context.file.actions
+        for texts in self.rules:
+            for entry, action in zip(texts.entry.actions or (), texts.rule.actions, strict=True):
+                used = shared.items[entry.use.value][1] if shared and entry.use else entry
+                for given in used.chosen.values() if used else ():
+                    yield texts, given, action
 
 
 class FileCheck(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import os
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from router.config.context import LoadContext
@@ -15,6 +15,17 @@ from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
 from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named
 
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+_TAKES_CODE = {
+    **dict.fromkeys(SHELLS, "c"),
+    "python": "c",
+    "python3": "c",
+    "perl": "eE",
+    "ruby": "e",
+    "node": "ep",
+    "php": "r",
+}
+"""Programs, and the letters of the option behind which they take code."""
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
@@ -130,6 +141,14 @@ class ShellCompiler:
             self._context.error("bad-program", "'argv' names no program", entry.key_at("argv"))
         place = ExpressionSite("an argument", around.roots)
         found = [self._file.language.template(text, place) for text in texts]
+        for text, template in zip(texts, found, strict=True):
+            if template is not None and template.reads - {"var"} and text is code_argument(texts):
+                self._context.error(
+                    "template-not-here",
+                    "this argument is code, and a template would make the event's text part of it",
+                    text,
+                    "hand the value over in 'env' and write \"$NAME\", or as an argument behind it",
+                )
         if found and found[0] is not None and found[0].reads - {"var"}:
             self._context.error(
                 "bad-program", "the program to run cannot come from the event", texts[0]
@@ -167,12 +186,28 @@ class ShellCompiler:
             )
 
 
+def code_argument(argv: list[SourceText]) -> SourceText | None:
+    """The argument that a shell or another interpreter among these words takes as its code."""
+    letters, option = "", ""
+    for text in argv:
+        before, option = option, text.value
+        if letters and _is_code_option(before, letters):
+            return text
+        if not option.startswith("-") and not (letters and before.endswith("o")):
+            letters = _TAKES_CODE.get(PurePath(option).name, "")  # behind `-o` stands its value
+    return None
+
+
+def _is_code_option(option: str, letters: str) -> bool:
+    return bool(re.fullmatch(rf"-[A-Za-z]*[{letters}][A-Za-z]*|--(?:eval|print)", option))
+
+
 def check_programs(context: LoadContext, entry: ShellEntry) -> None:
     """
     Warn of folders and programs that are given as relative paths and are not there.
 
     Names without a slash are looked for when they run, and absolute paths belong to the machine
-    that runs them: neither can be judged here.
+    that runs them: neither can be judged here, but for those that hold arguments as well.
     """
     folder = context.folder / entry.cwd.value if entry.cwd else context.folder
     if entry.cwd is not None and not folder.is_dir():
@@ -189,14 +224,21 @@ def check_programs(context: LoadContext, entry: ShellEntry) -> None:
             _program(context, words[0], folder)
 
 
+def _judged(name: str) -> bool:
+    """A relative path, or what looks like a program with its arguments in one word."""
+    return ("/" in name[1:] and not name.startswith("/")) or " " in PurePath(name.strip()).name
+
+
 def _program(context: LoadContext, word: SourceText, folder: Path) -> None:
     name = word.value
-    if "/" not in name or name.startswith("/") or "{{" in name:
-        return
     file = folder / name
+    if "{{" in name or not _judged(name):
+        return
     if not file.is_file():
         message = f"there is no program '{word.shown}'"
         hint = "relative to 'cwd', else to this file"
+        if " " in name.strip():
+            hint = f"write each argument by itself: [{', '.join(name.split())}]"
     elif not os.access(file, os.X_OK):
         message, hint = f"'{word.shown}' cannot be run", f"chmod +x {word.shown}"
     else:
