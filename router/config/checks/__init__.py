@@ -10,7 +10,7 @@ and its line in docs/diagnostics.md. What one key alone shows is found where tha
 
 from collections.abc import Iterable, Iterator
 
-from router.config.checks import commands, headers, lookalikes, names, rules
+from router.config.checks import attempts, calls, commands, headers, lookalikes, names, rules
 from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
 from router.yaml_source import SourceText, instead, opening, within
 
@@ -142,6 +142,55 @@ CHECKS = (
         "variable-not-given",
         "A script reads a variable that neither the action nor the script itself sets.",
         commands.variables_not_given,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "body-with-get",
+        "A GET or HEAD is sent with a body, which servers ignore or refuse.",
+        calls.bodies_of_get,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "secret-in-clear",
+        "A secret is sent by plain http to another machine.",
+        calls.secrets_in_clear,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "calls-itself",
+        "An action calls the address of one of the router's own endpoints.",
+        calls.calls_of_itself,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "signing-secret-sent",
+        "A secret that verifies deliveries is sent to somebody else.",
+        calls.signing_secrets_sent,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "delay-never-comes",
+        "A retry schedule goes on beyond the seven days that a job is tried for.",
+        attempts.delays_beyond_age,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "answer-too-late",
+        "Answers may take longer than an endpoint's sender waits for one.",
+        attempts.answers_too_late,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "result-never-seen",
+        "`when` asks for a status or exit code that the action before cannot have ended with.",
+        attempts.results_never_seen,
         "thorough",
         "warning",
     ),

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from router.config.checks.base import CompiledFile, Found, TextSpan
 from router.config.checks.script_variables import variables_used
-from router.config.kinds.shell import SHELLS, ShellEntry, code_argument
+from router.config.kinds.shell import SHELL_NAME, ShellEntry, code_argument
 from router.config.rule_types import RuleTexts
 from router.expressions import Expression
 from router.expressions.nodes import path_of
@@ -86,6 +86,6 @@ def variables_not_given(file: CompiledFile) -> Found:
 def _script(entry: ShellEntry, spec: ShellSpec) -> SourceText | None:
     """What a shell is given to read: a script, or the argument behind `-c`."""
     words = [text.value for text in entry.argv or ()] if entry.script is None else spec.interpreter
-    if not words or PurePath(words[0]).name not in SHELLS:
+    if not words or not SHELL_NAME.fullmatch(PurePath(words[0]).name):
         return None
     return entry.script or code_argument(entry.argv or [])

@@ -15,7 +15,7 @@ from router.suggest import meaning
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_BODIES = ("json", "form", "text", "body")
+BODIES = ("json", "form", "text", "body")
 _AUTHORITY = re.compile(r"https?://[^/?#{]*[/?#]", re.IGNORECASE)
 
 
@@ -176,7 +176,7 @@ class HttpCompiler:
         self, entry: HttpEntry, around: Surroundings
     ) -> tuple[Literal["default", "json", "form", "text", "body"], Any]:
         place = ExpressionSite("a body", around.roots, "any")
-        given = [kind for kind in _BODIES if getattr(entry, kind) is not None]
+        given = [kind for kind in BODIES if getattr(entry, kind) is not None]
         if len(given) > 1:
             self._context.error(
                 "two-bodies",

@@ -15,16 +15,15 @@ from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
 from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named
 
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
-_TAKES_CODE = {
-    **dict.fromkeys(SHELLS, "c"),
-    "python": "c",
-    "python3": "c",
-    "perl": "eE",
-    "ruby": "e",
-    "node": "ep",
-    "php": "r",
-}
+SHELL_NAME = re.compile(r"(?:ba|da|a|z|k)?sh")
+_TAKES_CODE = (
+    (SHELL_NAME, "c"),
+    (re.compile(r"python[\d.]*"), "c"),
+    (re.compile(r"perl[\d.]*"), "eE"),
+    (re.compile(r"ruby[\d.]*"), "e"),
+    (re.compile(r"node|nodejs"), "ep"),
+    (re.compile(r"php[\d.]*"), "r"),
+)
 """Programs, and the letters of the option behind which they take code."""
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
@@ -194,7 +193,9 @@ def code_argument(argv: list[SourceText]) -> SourceText | None:
         if letters and _is_code_option(before, letters):
             return text
         if not option.startswith("-") and not (letters and before.endswith("o")):
-            letters = _TAKES_CODE.get(PurePath(option).name, "")  # behind `-o` stands its value
+            name = PurePath(option).name  # behind `-o` stands its value
+            found = (option for program, option in _TAKES_CODE if program.fullmatch(name))
+            letters = next(found, "")
     return None
 
 

@@ -1,0 +1,136 @@
+"""Checks of where `http` actions go, and of the secrets that they take there."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from router.config.checks.base import CompiledFile, Found, Place, TextSpan
+from router.config.kinds.http import BODIES, HttpEntry
+from router.config.schema import AuthEntry
+from router.config.settings import parsed_url
+from router.egress import is_local_name, listens_locally, literal_address
+from router.kinds.http import HttpSpec
+from router.kinds.templates import texts_in
+from router.rules.ruleset import Ruleset
+from router.yaml_source import SourceText
+
+_SENT = frozenset({"a url", "a path", "a query", "a header", "a body"})
+_INSIDE = (".local", ".internal", ".lan", ".svc", ".home.arpa")
+
+
+def bodies_of_get(file: CompiledFile) -> Found:
+    """Bodies that most servers ignore or refuse."""
+    for entry, spec in _calls(file):
+        if spec.method in ("GET", "HEAD"):
+            for kind in BODIES:
+                if entry.has(kind):
+                    yield (
+                        entry.key_at(kind),
+                        f"a {spec.method} is sent with a body, which servers ignore or refuse",
+                        "hand the values over in 'query', or use another 'method'",
+                    )
+
+
+def secrets_in_clear(file: CompiledFile) -> Found:
+    """Secrets that travel through the network by plain http."""
+    for entry, spec in _calls(file):
+        place, url = _address(file, entry, spec)
+        if place is None or not url.lower().startswith("http:") or _is_near(url):
+            continue
+        texts = texts_in(spec.headers, spec.query, spec.path, spec.body)
+        if spec.auth is not None or any("secret" in text.roots for text in texts):
+            message = "a secret goes to this address by plain http, for everybody on the way"
+            yield place, message, "write https://"
+
+
+def calls_of_itself(file: CompiledFile) -> Found:
+    """Calls that the router would take as deliveries."""
+    own = dict(_own_addresses(file.ruleset))
+    for entry, spec in _calls(file):
+        place, url = _address(file, entry, spec)
+        path = "" if spec.path is None or spec.path.roots else spec.path.text
+        whole = url.partition("?")[0].rstrip("/") + ("/" + path.lstrip("/") if path else "")
+        if place is not None and (endpoint := own.get(whole)) is not None:
+            yield (
+                place,
+                f"this is the address of the router's own endpoint '{endpoint}'",
+                "what it sends would come back as a delivery",
+            )
+
+
+def signing_secrets_sent(file: CompiledFile) -> Found:
+    """Secrets that deliveries are signed with, and that others would get to know."""
+    verifies = dict(_signing(file.ruleset))
+
+    def told(name: str) -> str:
+        return f"the secret '{name}' verifies what '{verifies[name]}' receives; it is sent here"
+
+    hint = "whoever knows it can forge deliveries: use another secret"
+    for written in file.written:
+        if written.place in _SENT and "secret" in written.compiled.roots:
+            for expression, base in written.expressions:
+                for use, (start, end) in expression.spans.items():
+                    if use[0] == "secret" and use[1] in verifies:
+                        place = TextSpan(written.text, base + start, base + end)
+                        yield place, told(use[1]), hint
+    for name in _in_auth(file):
+        if name.value in verifies:
+            yield name, told(name.value), hint
+
+
+def _calls(file: CompiledFile) -> Iterator[tuple[HttpEntry, HttpSpec]]:
+    for _, given, action in file.actions:
+        if isinstance(given, HttpEntry) and isinstance(action.spec, HttpSpec):
+            yield given, action.spec
+
+
+def _address(file: CompiledFile, entry: HttpEntry, spec: HttpSpec) -> tuple[Place | None, str]:
+    """Where the address of a call is written, and what is known of it."""
+    if spec.target is not None:
+        table = file.context.file.targets
+        target = table.items[spec.target.name][1] if table else None
+        return (target.at("url") if target else None), spec.target.url or ""
+    text = entry.url or entry.short
+    literal = spec.url.parts[0] if spec.url else ""
+    return text, literal if isinstance(literal, str) else ""
+
+
+def _is_near(url: str) -> bool:
+    """This machine, or a name that only one's own network knows."""
+    parts = parsed_url(url.partition("{")[0])
+    host = parts.hostname if parts else ""
+    if not host or is_local_name(host) or listens_locally(f"{host}:0"):
+        return True
+    return literal_address(host) is None and ("." not in host or host.endswith(_INSIDE))
+
+
+def _own_addresses(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
+    """The addresses of the endpoints, as they are told and as they are listened to."""
+    server = ruleset.server
+    base = urlsplit(server.base_url)
+    host, _, port = server.listen.rpartition(":")
+    near = (f"http://{one}:{port}" for one in (host, "127.0.0.1", "localhost"))
+    places = [f"{base.scheme}://{base.netloc}", *near]
+    for name, endpoint in ruleset.addressed.items():
+        yield from ((place + path, name) for place in places for path in endpoint.addresses)
+
+
+def _signing(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
+    """The secrets that both sides hold, and the endpoint of each."""
+    for name, endpoint in ruleset.addressed.items():
+        provider = ruleset.providers.get(endpoint.provider)
+        if provider is not None:
+            ways = provider.definition.ways
+            keys = any(way.scheme == "hmac" for way in ways) or not provider.definition.generic
+            if keys and any(way.shared for way in ways):
+                yield from ((secret, name) for secret in endpoint.secrets)
+
+
+def _in_auth(file: CompiledFile) -> Iterator[SourceText]:
+    """The names of secrets that calls prove themselves with."""
+    entries: list[AuthEntry | None] = [entry.auth for entry, _ in _calls(file)]
+    entries += [target.auth for _, target in file.context.file.targets or ()]
+    for entry in entries:
+        if entry is not None:
+            basic = entry.basic.password if entry.basic else None
+            header = (secret for _, secret in entry.header or ())
+            yield from filter(None, (entry.bearer, basic, *header))
