@@ -144,7 +144,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return 130
     except (click.ClickException, RouterError) as error:
-        return _explained(error)
+        return explained(error)
     except Exception as error:  # noqa: BLE001 - the last line of defence before a user's eyes
         return _unexpected(error, debug=bool(environ.get(DEBUG_VARIABLE)))
     return code
@@ -159,7 +159,8 @@ def _invoke(args: Sequence[str]) -> int:
     return 0
 
 
-def _explained(error: click.ClickException | RouterError) -> int:
+def explained(error: click.ClickException | RouterError) -> int:
+    """Say what is wrong; gives the exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return 2

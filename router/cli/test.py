@@ -1,10 +1,10 @@
 """`router test`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from router.wiring.test_runner import TestRunResult
 
 Chosen = Callable[[str], object]
+
+
+class TestOptions(NamedTuple):
+    """Which tests are run, how, and where else the results go."""
+
+    pattern: str | None
+    junit: Path | None
+    real: bool
+    coverage: bool
+    least: float | None
+    update: bool
 
 
 @click.command()
@@ -39,16 +50,16 @@ Chosen = Callable[[str], object]
     type=click.FloatRange(0, 100),
     help="Fail below this coverage.",
 )
+@click.option("--update", is_flag=True, help="Write down what `snapshot: true` tests send now.")
+@click.option("--watch", "watching", is_flag=True, help="Run again when a file changes.")
 @click.pass_context
 def test(
     ctx: click.Context,
+    /,
     *,
     place: Options,
-    pattern: str | None,
-    junit: Path | None,
-    real: bool,
-    coverage: bool,
-    least: float | None,
+    watching: bool,
+    **given: Any,
 ) -> None:
     """
     Run the tests of a rules file: real signatures and rules, no call leaves the machine.
@@ -56,21 +67,43 @@ def test(
     Tests are under `tests:` and in NAME.test.yaml beside each file. PATTERN is a part of a
     test's name, with * and ? the whole of it, or a /regular expression/; case does not count.
     """
-    from router.cli.test_report import print_results, results_json, write_junit
+    options = TestOptions(**given)
+    chosen = _chosen(options.pattern)
+    if not watching:
+        ctx.exit(_run(place, options, chosen)[0])
+    from router.cli.test_watch import watch
 
-    chosen = _chosen(pattern)
+    ctx.exit(watch(place.rules, lambda: _run(place, options, chosen, brief=True)))
+
+
+def _run(
+    place: Options, options: TestOptions, chosen: Chosen, *, brief: bool = False
+) -> tuple[int, Iterable[str]]:
+    """Run and report them once; gives the exit code, and the files that they need."""
+    from router.cli.test_report import print_results, results_json, write_junit
+    from router.cli.test_update import note_unused, update
+    from router.config import render_text
+
     loaded = place.loaded(tests=True)
-    run = _tried(place, loaded, chosen, real=real, coverage=coverage or least is not None)
-    if junit is not None:
-        write_junit(junit, place.rules, run.results)
+    if loaded.ruleset is None and brief:
+        click.echo(render_text(loaded.diagnostics), err=True)
+        return 1, loaded.test_data
+    run = _tried(place, loaded, chosen, options)
+    if options.update:
+        run = run._replace(results=update(place.rules, loaded.trials, run.results))
+    elif options.pattern is None:
+        note_unused(place.rules, loaded.trials)
+    if options.junit is not None:
+        write_junit(options.junit, place.rules, run.results)
     if place.as_json:
         print_json(results_json(run))
     else:
-        print_results(run)
+        print_results(run, brief=brief)
     if not run.results:
-        note(_nothing_chosen(place.rules, loaded, pattern))
-    if not run.results or any(r.failures for r in run.results) or _lacking(run, least):
-        ctx.exit(1)
+        note(_nothing_chosen(place.rules, loaded, options.pattern))
+    failed = any(result.failures for result in run.results)
+    wrong = not run.results or failed or _lacking(run, options.least)
+    return int(wrong), loaded.test_data
 
 
 def _chosen(pattern: str | None) -> Chosen:
@@ -94,7 +127,7 @@ def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
 
 
 def _tried(
-    place: Options, loaded: "Loaded", chosen: Chosen, *, real: bool, coverage: bool
+    place: Options, loaded: "Loaded", chosen: Chosen, options: TestOptions
 ) -> "TestRunResult":
     from router.wiring.test_runner import TestRunResult, run_tests
 
@@ -103,7 +136,13 @@ def _tried(
     trials = [trial for trial in loaded.trials if chosen(trial.name)]
     if not trials:
         return TestRunResult([], None)
-    return run_tests(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
+    return run_tests(
+        loaded.ruleset,
+        trials,
+        environ=place.environ,
+        real=options.real,
+        coverage=options.coverage or options.least is not None,
+    )
 
 
 def _lacking(run: "TestRunResult", least: float | None) -> bool:

@@ -21,9 +21,14 @@ def failure_lines(result: TrialResult, *, allow: str = "--real") -> list[str]:
     return [f"{line}; allow it with {allow}" if line == NOT_REAL else line for line in lines]
 
 
-def print_results(tried: TestRunResult) -> None:
-    """A line a test, below a failed one what came of it; then the coverage, if it was measured."""
+def print_results(tried: TestRunResult, *, brief: bool = False) -> None:
+    """
+    A line a test, if `brief` a failed one, and below that what came of it; then the coverage, if it
+    was measured.
+    """
     for result in tried.results:
+        if brief and not result.failures:
+            continue
         trial, word = result.trial, "FAIL" if result.failures else "ok  "
         click.echo(f"{trial.file}:{trial.line}: {word} {visible(trial.name)}")
         for line in failure_lines(result):

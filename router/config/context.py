@@ -28,7 +28,7 @@ class LoadContext:
     that were read as part of this one, by name. A `thorough` load keeps in `written` where each
     template stands, by its text. `reworked` are the providers of endpoints whose `verify` has
     keys, by the position of the endpoint. `tested`: tests are about to run or are judged, so the
-    files of payloads that they name, `payload_files`, are read.
+    files that they need, `test_data`, are read.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LoadContext:
         self.written: dict[str, list[SourceText]] = {}
         self.reworked: dict[int, Provider] = {}
         self.tested = False
-        self.payload_files: set[str] = set()
+        self.test_data: set[str] = set()
         # Faults of one scalar share its table: a long template may have thousands.
         self._mapped: tuple[Node, Sequence[int]] = (file.node, [])
 

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
 
 from router.config.context import LoadContext
 from router.config.matchers import MatcherCompiler
 from router.config.schema import RuleEntry
+from router.config.snapshots import read_snapshots, snapshots_path
 from router.config.trial_schema import AnswerEntry, CallEntry, ExpectEntry, TrialEntry
 from router.kinds import KINDS
 from router.model.job import ActionKind
-from router.model.trial import ActionKey, Expected, ExpectedAnswer, ExpectedCall, Step
+from router.model.trial import ActionKey, Expected, ExpectedAnswer, ExpectedCall, Snapshot, Step
 from router.rules.explain import items_of
 from router.rules.specs import CompiledRule
 from router.yaml_source import Sequence, SourceText, Table, shown
@@ -67,6 +70,7 @@ class Expectations:
             calls=self._calls(entry.calls),
             answers=self._answers(trial, sends),
             order=self._order(entry),
+            snapshot=self._snapshot(trial) if entry.snapshot else None,
         )
 
     def _statuses(self, trial: TrialEntry, sends: tuple[Step, ...]) -> tuple[int, ...] | None:
@@ -176,6 +180,18 @@ class Expectations:
         if (delays := entry.delays) is None:
             return None
         return tuple(delays) if isinstance(entry.at("delays"), Sequence) else delays[0]
+
+    def _snapshot(self, trial: TrialEntry) -> Snapshot | None:
+        if not self.context.tested:
+            return None
+        name = "" if trial.name is None else trial.name.value
+        return Snapshot(self._snapshots.get(name))
+
+    @cached_property
+    def _snapshots(self) -> dict[str, Any]:
+        path = snapshots_path(Path(self.context.report.source.path).absolute())
+        self.context.test_data.add(str(path))
+        return read_snapshots(path)
 
     def _order(self, entry: ExpectEntry) -> tuple[ActionKey, ...]:
         if entry.order is not None and len(entry.order) < ORDERED_MIN:

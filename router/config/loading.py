@@ -45,13 +45,13 @@ class Loaded(msgspec.Struct, frozen=True):
     """
     What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
 
-    `payload_files` are the files that these name.
+    `test_data` are the files of payloads and snapshots that these need.
     """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
     trials: tuple[Trial, ...] = ()
-    payload_files: frozenset[str] = frozenset()
+    test_data: frozenset[str] = frozenset()
 
 
 def load(
@@ -110,9 +110,9 @@ def _load(
     if not report.failed:
         run_checks(compiled, "right")
     trials = Trials(context, ruleset.rules, senders).compile(file.tests) if file.tests else ()
-    named = frozenset(context.payload_files)
+    named = frozenset(context.test_data)
     if report.failed:
-        return Loaded(None, report.sorted(), payload_files=named)
+        return Loaded(None, report.sorted(), test_data=named)
     if thorough:
         run_checks(compiled, "thorough")
         check_machine(context)

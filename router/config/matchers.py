@@ -5,6 +5,7 @@ from typing import Any, get_args
 from router.config.context import LoadContext
 from router.config.language import json_value, plain_value
 from router.config.trial_schema import TextMatchEntry
+from router.expressions.regex import fault_of
 from router.model.trial import Matcher
 from router.yaml_source import Entry, Node, Scalar, Sequence, SourceText, Table
 
@@ -57,4 +58,14 @@ class MatcherCompiler:
         if how in _FLAGS and value is not True:
             hint = f"if a field is really called '{how}', write {{equals: …}} around its object"
             self.context.error("bad-expectation", f"'{how}' is written '{how}: true'", at, hint)
+        if how == "matches":
+            self._pattern(value, at)
         return Matcher(how, None if how in _FLAGS else value)  # type: ignore[arg-type]
+
+    def _pattern(self, pattern: Any, at: Node) -> None:
+        """Report what is no pattern."""
+        if not isinstance(pattern, str):
+            self.context.error("bad-expectation", "'matches' takes a text", at)
+        elif (fault := fault_of(pattern)) is not None:
+            text, span = SourceText(pattern, at), (fault.start, fault.end)
+            self.context.error_within("bad-pattern", fault.message, text, span, fault.hint)

@@ -40,7 +40,7 @@ def read_payload(context: LoadContext, name: SourceText) -> JSON:
     """The JSON of a file, relative to the file that names it; what is wrong is reported."""
     bad = partial(context.error, "bad-step")
     path = Path(context.report.source.path_at(name.node.start)).absolute().parent / name.value
-    context.payload_files.add(str(path))
+    context.test_data.add(str(path))
     try:
         return decode_json(FolderFiles(path.parent).read(path.name))
     except UnreadableError as reason:

@@ -49,6 +49,7 @@ class TextMatchEntry(Entry):
 
     text: Annotated[SourceText | None, doc("Exactly this text.")] = None
     contains: Annotated[SourceText | None, doc("This is a part of it.")] = None
+    matches: Annotated[SourceText | None, doc("This regular expression is found in it.")] = None
     any: Annotated[bool | None, doc("Whatever it is, it is there.")] = None
     absent: Annotated[bool | None, doc("It is not there.")] = None
 
@@ -90,6 +91,9 @@ class ExpectEntry(Entry):
     calls: Annotated[Table[CallEntry] | None, doc("Calls of RULE/ACTION.")] = None
     order: Annotated[
         list[SourceText] | None, doc("RULE/ACTION whose first calls come in this order.")
+    ] = None
+    snapshot: Annotated[
+        bool | None, doc("What is sent is what `router test --update` wrote down.")
     ] = None
     dead: Annotated[list[SourceText] | None, doc("Exactly the actions that were given up.")] = None
     cancelled: Annotated[

@@ -84,10 +84,10 @@ class SimulatedAnswer(msgspec.Struct, frozen=True):
 class Matcher(msgspec.Struct, frozen=True):
     """
     What stands in place of an expected value: `equals` this and nothing more, `contains` it,
-    is there at all (`any`) or is not (`absent`).
+    `matches` this pattern, is there at all (`any`) or is not (`absent`).
     """
 
-    how: Literal["equals", "contains", "any", "absent"]
+    how: Literal["equals", "contains", "matches", "any", "absent"]
     value: Any = None
 
 
@@ -113,6 +113,12 @@ class ExpectedAnswer(msgspec.Struct, frozen=True):
     text: Any = None
 
 
+class Snapshot(msgspec.Struct, frozen=True):
+    """What was sent when somebody last looked, as `snapshot_of` gives it; None: nobody has yet."""
+
+    sent: JSON = None
+
+
 class Expected(msgspec.Struct, frozen=True):
     """
     What must come of a trial; None: not judged. `status` and `answers`: one for all, or one for
@@ -132,6 +138,7 @@ class Expected(msgspec.Struct, frozen=True):
     calls: Mapping[ActionKey, ExpectedCall] = {}
     answers: tuple[ExpectedAnswer, ...] = ()
     order: tuple[ActionKey, ...] = ()
+    snapshot: Snapshot | None = None
 
 
 class Trial(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from typing import Any
 
 from router.expressions import encode_json
 from router.expressions.compare import same
+from router.expressions.regex import REGEX_FUNCTIONS
 from router.legible import cut
 from router.model.trial import Matcher
 
@@ -43,6 +44,8 @@ def fits(matcher: Matcher, came: Any) -> bool:
             return any(not list(mismatches("", value, item, subset=True)) for item in came)
         case "contains":
             return isinstance(came, str) and isinstance(value, str) and value in came
+        case "matches":
+            return isinstance(came, str) and bool(REGEX_FUNCTIONS["matches"](value)(came))
 
 
 def picture(expected: Any, came: Any) -> list[str]:

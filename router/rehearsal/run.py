@@ -1,24 +1,37 @@
 """One trial after another, each in a router of its own under virtual time."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from router.expressions import JSON
+from router.expressions.compare import same
 from router.kinds import KINDS, simulated
 from router.kinds.kind import ActionCall
 from router.model.job import FailOutcome, Job, Outcome
-from router.model.trial import ActionKey, Advance, HandshakeStep, SimulatedAnswer, Step, Trial
+from router.model.trial import (
+    ActionKey,
+    Advance,
+    HandshakeStep,
+    SimulatedAnswer,
+    Snapshot,
+    Step,
+    Trial,
+)
 from router.rehearsal.assertions import Assertions
 from router.rehearsal.explained import TrialExplainer
 from router.rehearsal.record import TrialRecord
 from router.rehearsal.rig import Rig
 from router.rehearsal.senders import RandomBytes, Senders, invented
+from router.rehearsal.snapshots import snapshot_difference, snapshot_of
 from router.rehearsal.virtual_time import START_MS
 from router.rules.live import LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.inline import Memory
 
+SNAPSHOT = "snapshot"
+"""How the lines about a snapshot begin."""
 _SEED = 1
 REAL_MAX = 100
 """How often one trial may really run something: a schedule of retries takes no time here."""
@@ -29,11 +42,15 @@ Act = Callable[[ActionCall, Job], Outcome]
 
 
 class TrialResult(msgspec.Struct, frozen=True):
-    """A trial, what came of it, and each expectation that was not met (none: it passed)."""
+    """
+    A trial, what came of it, and each expectation that was not met (none: it passed). `sent` is
+    what its snapshot is compared with, if it has one.
+    """
 
     trial: Trial
     seen: TrialRecord
     failures: tuple[str, ...]
+    sent: JSON = None
 
 
 class TrialRunner:
@@ -66,7 +83,6 @@ class TrialRunner:
         if trial.real and self._act is None:
             return TrialResult(trial, TrialRecord(), (NOT_REAL,))
         seen = TrialRecord()
-        rng = _Steady(_SEED)
         replies = {key: list(answers) for key, answers in trial.replies.items()}
         act = self._act if trial.real else None
         waited, prompt = (kind(seen, replies, act) for kind in (_Simulated, _Prompt))
@@ -76,7 +92,7 @@ class TrialRunner:
             seen,
             {k: prompt if kind.local else waited for k, kind in KINDS.items()},
             start_ms=START_MS if trial.clock is None else trial.clock,
-            rng=rng,
+            rng=_Steady(_SEED),
             environ=self._environ,
             keys=self._keys,
         )
@@ -84,7 +100,7 @@ class TrialRunner:
             self._live.ruleset,
             self._keys,
             clock=rig.clock,
-            rng=rng,
+            rng=_Steady(_SEED),
             random_bytes=self._random_bytes,
         )
         try:
@@ -100,8 +116,20 @@ class TrialRunner:
             if job.state in ("dead", "cancelled"):
                 ended = seen.dead if job.state == "dead" else seen.cancelled
                 ended.setdefault((job.rule, job.action), job.reason or "")
-        failures = Assertions(trial, seen, self.explainer).lines()
-        return TrialResult(trial, seen, tuple(failures))
+        failures = list(Assertions(trial, seen, self.explainer).lines())
+        sent, snapshot = None, trial.expect.snapshot
+        if snapshot is not None:
+            sent = snapshot_of(seen, self._environ)
+            failures += _unlike(snapshot, sent)
+        return TrialResult(trial, seen, tuple(failures), sent)
+
+
+def _unlike(snapshot: Snapshot, sent: JSON) -> Iterator[str]:
+    if snapshot.sent is None:
+        yield f"{SNAPSHOT}: there is none yet; `router test --update` writes it"
+    elif not same(snapshot.sent, sent):
+        yield f"{SNAPSHOT}: what is sent has changed; `router test --update` accepts it"
+        yield from (f"  {line}" for line in snapshot_difference(snapshot.sent, sent))
 
 
 class _Steady(random.Random):

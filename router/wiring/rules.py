@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from router.config import Loaded, load
-from router.config.files import NO_TEXTS, FolderFiles, decode_text, included_names
+from router.config.files import NO_TEXTS, TESTS, FolderFiles, decode_text, included_names
 from router.errors import NO_DESCRIPTOR, ConfigError, UsageError
 from router.model.store_address import (
     PostgresDatabase,
@@ -93,6 +93,12 @@ def texts(path: Path) -> list[tuple[Path, str]]:
         UsageError: one of them cannot be read.
     """
     return [(file, read_text(file)) for file in (path, *_included(path))]
+
+
+def test_files(path: Path) -> list[Path]:
+    """Where tests of a rules file and of what it includes may lie, be they there or not."""
+    each = (path, *_included(path))
+    return [file.with_name(f"{file.stem}{TESTS}{file.suffix}") for file in each]
 
 
 def content_hash(path: Path, folder: str | None = None, more: Iterable[Path] = ()) -> str:

@@ -105,6 +105,6 @@ def test_a_file_that_holds_no_payload_is_said(
     assert line.startswith(f"bad-step: {complaint}")
     # Who only serves the file runs no tests and reads none of their payloads.
     served = load(text, path=str(rules), env={})
-    assert (served.diagnostics, served.payload_files) == ((), frozenset())
+    assert (served.diagnostics, served.test_data) == ((), frozenset())
     tried = load(text, path=str(rules), env={}, tests=True)
-    assert tried.payload_files == {str(rules.parent / "order.json")}
+    assert tried.test_data == {str(rules.parent / "order.json")}

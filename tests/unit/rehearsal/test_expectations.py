@@ -47,6 +47,8 @@ def lines(expect: str, send: str = PAID, replies: str = "") -> list[str]:
     [
         "url: {contains: example.net}",
         "method: {any: true}",
+        "method: {matches: ^P}",
+        "json: {skus: [{matches: '^A-[0-9]$'}]}",
         "headers: {X-Tag: {contains: a}, X-Other: {absent: true}}",
         "headers: {idempotency-key: {any: true}}",
         "json: {skus: {contains: A-1}}",
@@ -64,6 +66,9 @@ def test_what_fits_passes(call: str) -> None:
     [
         ("url: {contains: example.org}",
          'url: expected {"contains":"example.org"}, got "https://erp.example.net/N"'),
+        ("url: {matches: 'net$'}",
+         'url: expected {"matches":"net$"}, got "https://erp.example.net/N"'),
+        ("json: {id: {matches: '7'}}", 'json.id: expected {"matches":"7"}, got 7'),
         ("headers: {x-other: {any: true}}", 'headers.x-other: expected {"any":true}, got nothing'),
         ("headers: {x-tag: {absent: true}}", 'headers.x-tag: expected {"absent":true}, got "a b"'),
         ("json: {skus: {contains: B}}", 'json.skus: expected {"contains":"B"}, got ["A-1"]'),
@@ -95,6 +100,8 @@ def test_lists_and_absent_texts_have_matchers_too() -> None:
         ("url: {any: false}", "bad-expectation: 'any' is written 'any: true'"),
         ("url: {any: true, absent: true}", "exactly-one: this value needs exactly one of"),
         ("json: {id: {absent: 1}}", "bad-expectation: 'absent' is written 'absent: true'"),
+        ("url: {matches: '(a'}", "bad-pattern: a '(' has no ')'"),
+        ("json: {id: {matches: [x]}}", "bad-expectation: 'matches' takes a text"),
         ("url: {containing: x}", "unknown-key: unknown key 'containing' in this value"),
     ],
 )
