@@ -59,10 +59,11 @@ class ActionCompiler:
     ) -> CompiledAction | None:
         """An action with what it waits for; only then it can read `results`."""
         self.language.results = chains.results(entry)
-        action = self._action(entry, around)
-        place = ExpressionSite("'when'", around.roots)
+        place = ExpressionSite("'when'", around.roots, null="")
         when = None if entry.when is None else self.language.expression(entry.when, place)
-        self.language.results = None
+        self.language.when = when
+        action = self._action(entry, around)
+        self.language.results = self.language.when = None
         after = chains.after(entry)
         if action is None or (when is None and not after):
             return action

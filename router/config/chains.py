@@ -153,7 +153,7 @@ def concurrency(
     """A rule's concurrency group."""
     if entry is None:
         return None
-    place = ExpressionSite("'group'", roots)
+    place = ExpressionSite("'group'", roots, null="such runs then take no turns")
     value = None if entry.group is None else language.expression(entry.group, place)
     limit = 1 if entry.limit is None else entry.limit
     if not 1 <= limit <= LIMIT_MAX:

@@ -200,6 +200,9 @@ TYPES = {
     "nullable-argument": Code(
         "A function's argument may be null or absent, and then it fails.", "warning"
     ),
+    "nullable-template": Code(
+        "What must not be null may be null or absent: a template, a group, a key.", "warning"
+    ),
     "part-of-joined": Code(
         "`contains` searches a text of comma-separated parts, and finds parts of parts.", "warning"
     ),

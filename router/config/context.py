@@ -53,6 +53,7 @@ class LoadContext:
         self.included: Mapping[str, str] = {}
         self.thorough = False
         self.written: dict[str, list[SourceText]] = {}
+        self.nullable: set[int] = set()
         self.reworked: dict[int, Provider] = {}
         self.tested = False
         self.test_data: set[str] = set()

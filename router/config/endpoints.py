@@ -65,7 +65,9 @@ def dedupe_keys(context: LoadContext, language: Language) -> dict[str, Expressio
             continue
         provider = provider_of(context, entry)
         own = provider.root_fields if provider else frozenset()
-        place = ExpressionSite("a dedupe key", (ROOTS - {"delivery"}) | own)
+        place = ExpressionSite(
+            "a dedupe key", (ROOTS - {"delivery"}) | own, null="its copies are then not known"
+        )
         if (expression := language.expression(entry.dedupe.key, place)) is not None:
             found[name.value] = expression
     return found

@@ -37,20 +37,27 @@ class ExpressionSite(msgspec.Struct, frozen=True):
     """
     A place where expressions stand: what may be read there.
 
-    `secrets`: whether `secret.NAME` may; `whole` only as the one and only content.
+    `secrets`: whether `secret.NAME` may; `whole` only as the one and only content. `null` is what
+    follows if an expression gives null; nothing bad if it is empty.
     """
 
     name: str
     roots: frozenset[str]
     secrets: Literal["none", "any", "whole"] = "none"
+    null: str = "the job is then dead"
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A compiled text where it stands in the file; `place` is the name of its Place."""
+    """
+    A compiled text where it stands in the file; `place` is the name of its Place. `null` is what
+    follows if it gives null, `when` what holds wherever it is read.
+    """
 
     text: SourceText
     compiled: Expression | Template
     place: str
+    null: str = ""
+    when: Expression | None = None
 
     @property
     def expressions(self) -> Iterator[tuple[Expression, int]]:
@@ -72,6 +79,8 @@ class Language:
         """The parameters of the shared action that is being compiled: the root `with`."""
         self.results: frozenset[str] | None = None
         """The actions that the one being compiled comes after: the root `results`."""
+        self.when: Expression | None = None
+        """The condition of the action that is being compiled."""
         self.written: list[Written] = []
         """Everything compiled, in that order: what the types are checked of."""
         self._similar = SimilarExpressions(expressions.compile)
@@ -84,17 +93,23 @@ class Language:
         if not isinstance(compiled := self._compile(self._similar.compile, text), Expression):
             return None
         self._names(text, compiled, 0, place)
-        self.written.append(Written(text, compiled, place.name))
+        self.written.append(Written(text, compiled, place.name, place.null))
         return compiled
 
-    def template(self, text: SourceText, place: ExpressionSite) -> Template | None:
-        """The text as a template, or None with its faults reported."""
+    def template(
+        self, text: SourceText, place: ExpressionSite, *, typed: bool = False
+    ) -> Template | None:
+        """
+        The text as a template, or None with its faults reported. `typed`: a lone expression keeps
+        its type there, null too.
+        """
         if self._cut_off(text):
             return None
         compiled = self._compile(expressions.compile_template, text)
         if not isinstance(compiled, Template):
             return None
-        self.written.append(Written(text, compiled, place.name))
+        null = "" if typed and compiled.whole is not None else place.null
+        self.written.append(Written(text, compiled, place.name, null, self.when))
         if self.context.thorough:
             self.context.written.setdefault(text.value, []).append(text)
         for index, part in enumerate(compiled.parts):
@@ -121,7 +136,9 @@ class Language:
         if isinstance(node, Sequence):
             return [self.json(child, place) for child in node.items]
         value = plain_value(self.context, node)
-        return self.template(SourceText(value, node), place) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        return self.template(SourceText(value, node), place, typed=True)
 
     # -- compiling ------------------------------------------------------------------------------
 

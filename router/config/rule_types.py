@@ -1,6 +1,7 @@
 """Types of everything that a file's rules evaluate: conditions, definitions, keys, templates."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,11 +17,19 @@ from router.kinds import KINDS
 from router.model.settings import OWN
 from router.rules.specs import CompiledRule
 from router.typing.combine import combined
-from router.typing.infer import TABLES
-from router.typing.narrow import when_false, when_true
-from router.typing.run import TypeFinding, TypeWalk, span_of
+from router.typing.run import TypeFinding, span_of
 from router.typing.scenes import Scene, Scenes, TypedSender
-from router.typing.walk import Reading, SceneIndex, Views, either, kept, opened, walked
+from router.typing.walk import (
+    Reading,
+    SceneIndex,
+    Views,
+    after_condition,
+    either,
+    kept,
+    opened,
+    walked,
+    with_results,
+)
 from router.yaml_source import SourceText, within
 
 Compiled = Mapping[int, Written]
@@ -56,7 +65,7 @@ class Typing:
         self.scenes = Scenes({*endpoints, OWN}, defines, variables)
         self._defines = defines
         self._senders = senders
-        self._clean: dict[tuple[int, str, str], bool] = {}
+        self._clean: dict[tuple[int, str, str, str], bool] = {}
         self._opened: dict[int, tuple[Views, SceneIndex]] = {}
         self._users: dict[str, dict[int, Scene]] = {}
         self._kept: list[tuple[Scene, ...]] = []
@@ -95,10 +104,13 @@ class Typing:
         """
         for expression, base in written.expressions:
             self._used(expression, scenes)
-            if self._is_clean(expression, reading, scenes):
+            if self._is_clean(expression, reading, scenes, written.null):
                 continue
             views = known() if known is not None else opened(scenes)
-            self._report(written.text, base, combined(walked(expression, reading, scenes, views)))
+            if written.when is not None:
+                views = kept(after_condition(written.when, views), views)
+            found = walked(expression, reading, scenes, views, written.null)
+            self._report(written.text, base, combined(found))
 
     # -- rules ----------------------------------------------------------------------------------
 
@@ -128,12 +140,14 @@ class Typing:
                 return before
             return kept(known_after(entries[-1], compiled, index, before), before)
 
+        types = {action.id: KINDS[action.kind].result.types for action in texts.rule.actions}
         for written in texts.written:
             if id(written.text) not in compiled:
                 reading: Reading = "verdict" if written.place in VERDICTS else "value"
                 if "results" in written.compiled.roots:
-                    types = {a.id: KINDS[a.kind].result.types for a in texts.rule.actions}
-                    self.check_expression(written, reading, self.scenes.after(scenes, types))
+                    later = self.scenes.after(scenes, types)
+                    views = partial(with_results, known, later)
+                    self.check_expression(written, reading, later, views)
                 else:
                     self.check_expression(written, reading, scenes, known)
 
@@ -195,11 +209,13 @@ class Typing:
 
     # -- reporting --------------------------------------------------------------------------------
 
-    def _is_clean(self, expression: Expression, reading: Reading, scenes: Sequence[Scene]) -> bool:
+    def _is_clean(
+        self, expression: Expression, reading: Reading, scenes: Sequence[Scene], null: str
+    ) -> bool:
         """Whether nothing at all is found for any of these events, whatever the rule says."""
-        key = (id(scenes), expression.text, reading)
+        key = (id(scenes), expression.text, reading, null)
         if (found := self._clean.get(key)) is None:
-            seen = walked(expression, reading, scenes, opened(scenes))
+            seen = walked(expression, reading, scenes, opened(scenes), null)
             found = self._clean[key] = not any(one.run.findings for one in seen)
         return found
 
@@ -214,6 +230,8 @@ class Typing:
             if key in self._reported:
                 continue
             self._reported.add(key)
+            if finding.code == "nullable-template":
+                self.context.nullable.add(text.node.start)
             add = report.error if finding.severity == "error" else report.warning
             add(
                 finding.code,
@@ -241,12 +259,9 @@ def known_after(
     written = compiled.get(id(entry.test)) if entry.test is not None else None
     if written is None or not isinstance(written.compiled, Expression):
         return views
-    tree, run = written.compiled.tree, TypeWalk(written.compiled.text, TABLES)
-    narrow = when_true if holds else when_false
     if holds:
         views = index.reached(written.compiled, views)
-    after = ((at, narrow(run, tree, view)) for at, view in views.items())
-    return {at: view for at, view in after if view is not None}
+    return after_condition(written.compiled, views, holds=holds)
 
 
 def _after_any(

@@ -23,7 +23,7 @@ def defines(
     context: LoadContext, language: Language, senders: EndpointSenders
 ) -> dict[str, Expression]:
     """The named expressions, each readable by the others but never by itself."""
-    place = ExpressionSite("'define'", _offered(senders.behind(None)))
+    place = ExpressionSite("'define'", _offered(senders.behind(None)), null="")
     found = {}
     for name, entry in context.file.define or ():
         shape(context, name, NAME, "a definition")
@@ -82,7 +82,7 @@ class RuleCompiler:
         # Only the actions of a run for a whole batch can read its `events`.
         readable = roots | {"events"} if entry.per == "delivery" else roots
         around = Surroundings(name, readable, retry, sources or ())
-        place = ExpressionSite("'match'", roots)
+        place = ExpressionSite("'match'", roots, null="")
         conditions = (self._condition(item, place) for item in entry.match or ())
         return CompiledRule(
             id=name,

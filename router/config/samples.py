@@ -52,7 +52,7 @@ def check_samples(context: LoadContext, ruleset: Ruleset) -> None:
     samples = _Samples(
         ruleset, {entry.id.value: entry.node for entry in context.file.rules or () if entry.id}
     )
-    reported: set[int] = set()
+    reported = set(context.nullable)
     for rule in ruleset.rules:
         for action in rule.actions:
             for form, template in _templates(action):

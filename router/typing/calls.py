@@ -290,7 +290,7 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
 def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     condition, then, other = node.children
     facts = view.facts if view.strict else {}  # what is learnt in one reading is of that one
-    strict = TypeScope(view.root, view.here, view.said, strict=True, facts=facts)
+    strict = replace(view, strict=True, begin=None, facts=facts)
     verdict = run.verdict(condition, strict)
     found = [Type(verdict & FAULT)]
     for narrow, bit, way in ((when_true, TRUE, then), (when_false, FALSE, other)):

@@ -317,6 +317,12 @@ def _refined(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> Type
     rooted, keys = path
     if not keys:
         return view
+    meant = view.defined(node)
+    if meant is not None and path_of(meant.tree) is not None:
+        inner = _refined(
+            run.inside(meant), replace(view, here=None, defines={}), meant.tree, change
+        )
+        view = view if inner is None else replace(view, root=inner.root)
     base = view.root if rooted or view.here is None else view.here
     found = _changed(base, keys, change)
     if found is base:

@@ -6,7 +6,8 @@ from typing import Literal
 import msgspec
 
 from router.errors import Severity
-from router.expressions.nodes import Node
+from router.expressions import Expression
+from router.expressions.nodes import Node, path_of
 from router.legible import cut
 from router.typing.equality import met
 from router.typing.lattice import FALSE, TRUE, Type
@@ -25,6 +26,7 @@ Code = Literal[
     "not-a-list",
     "not-before-comparison",
     "nullable-argument",
+    "nullable-template",
     "number-as-condition",
     "part-of-joined",
     "provider-alias",
@@ -65,7 +67,8 @@ class TypeScope(msgspec.Struct, frozen=True):
     What a part of an expression sees. `here` is the current value, None where it is the roots;
     `said` is how the text names it; `strict` is the verdict reading. `begin` is where the path
     begins that this part goes on with, None if it begins a new one. `facts` is what has been learnt
-    of calls, conditions and unknown fields, by their `key_of`.
+    of calls, conditions and unknown fields, by their `key_of`. `defines` are the definitions by
+    name.
     """
 
     root: Type
@@ -74,6 +77,7 @@ class TypeScope(msgspec.Struct, frozen=True):
     strict: bool = True
     begin: int | None = None
     facts: Mapping[str, Type] = {}
+    defines: Mapping[str, Expression] = {}
 
     @property
     def current(self) -> Type:
@@ -82,7 +86,14 @@ class TypeScope(msgspec.Struct, frozen=True):
 
     def at(self, here: Type, said: str, begin: int | None = None) -> "TypeScope":
         """The same, with another current value; with `begin` it is the next step of a path."""
-        return TypeScope(self.root, here, said, self.strict, begin)
+        return TypeScope(self.root, here, said, self.strict, begin, {}, self.defines)
+
+    def defined(self, node: Node) -> Expression | None:
+        """The definition that the node names, as in `def.NAME`."""
+        if (path := path_of(node)) is None or len(path[1]) != 2 or path[1][0] != "def":
+            return None
+        rooted = path[0] or self.here is None
+        return self.defines.get(str(path[1][1])) if rooted else None
 
 
 class Clues(msgspec.Struct, frozen=True):
@@ -136,6 +147,10 @@ class TypeWalk:
     def quietly(self, node: Node, view: TypeScope) -> Type:
         """What the node may give; nothing is noted."""
         return TypeWalk(self.text, self._tables).value(node, view)
+
+    def inside(self, definition: Expression) -> "TypeWalk":
+        """A walk of its own over a definition."""
+        return TypeWalk(definition.text, self._tables)
 
     def source(self, node: Node, view: TypeScope | None = None) -> str:
         """The node as it is written, with the path that leads to it, for messages."""

@@ -102,6 +102,7 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
     roots: Type
     clues: Clues
     guessed: bool = False
+    defines: Mapping[str, Expression] = {}
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -124,6 +125,12 @@ def results_of(results: Results) -> Type:
         },
         label="results",
     )
+
+
+def of_results(roots: Type, others: Type) -> Type:
+    """The roots, with the results that the others have."""
+    fields = {**roots.fields, "results": others.fields["results"]}
+    return msgspec.structs.replace(roots, fields=fields)
 
 
 class Scenes:
@@ -156,14 +163,9 @@ class Scenes:
         """The same, with the results of these actions; each kind of them has one mapping."""
         key = (id(scenes), tuple((name, id(types)) for name, types in results.items()))
         if (found := self._after.get(key)) is None:
-            root = results_of(results)
+            root = closed_object({"results": results_of(results)})
             found = self._after[key] = tuple(
-                msgspec.structs.replace(
-                    scene,
-                    roots=msgspec.structs.replace(
-                        scene.roots, fields={**scene.roots.fields, "results": root}
-                    ),
-                )
+                msgspec.structs.replace(scene, roots=of_results(scene.roots, root))
                 for scene in scenes
             )
         return found
@@ -214,7 +216,8 @@ class Scenes:
         roots = closed_object(fields, label="roots")
         fields["def"] = closed_object(_Definitions(self._defines, roots), label="def")
         shown = ", ".join(kind.names[:_SHOWN_MAX]) + (", …" if len(kind.names) > _SHOWN_MAX else "")
-        return Scene(shown, roots, Clues(_elsewhere(sender, kind), sender.batch), guessed)
+        clues = Clues(_elsewhere(sender, kind), sender.batch)
+        return Scene(shown, roots, clues, guessed, self._defines)
 
 
 class _Definitions(Mapping[str, Type]):

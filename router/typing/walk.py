@@ -1,18 +1,19 @@
 """One expression over several scenes: what is known in each, and what a walk finds there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Literal
 
 import msgspec
 
 from router.expressions import Expression, FieldNeed, needs_of
+from router.expressions.nodes import Node
 from router.typing.combine import WalkResult, is_constant
 from router.typing.infer import TABLES
-from router.typing.lattice import TEXT, Type
-from router.typing.narrow import both
+from router.typing.lattice import NOTHING, TEXT, Type
+from router.typing.narrow import both, when_false, when_true
 from router.typing.run import TypeScope, TypeWalk
-from router.typing.scenes import Scene
+from router.typing.scenes import Scene, of_results
 
 Reading = Literal["verdict", "value"]
 Views = Mapping[int, TypeScope]
@@ -26,35 +27,77 @@ def kept(views: Views, before: Views) -> Views:
 
 def opened(scenes: Sequence[Scene]) -> Views:
     """What is known before anything has been read."""
-    return {at: TypeScope(scene.roots) for at, scene in enumerate(scenes)}
+    return {at: TypeScope(scene.roots, defines=scene.defines) for at, scene in enumerate(scenes)}
 
 
 def walked(
-    expression: Expression, reading: Reading, scenes: Sequence[Scene], views: Views
+    expression: Expression,
+    reading: Reading,
+    scenes: Sequence[Scene],
+    views: Views,
+    null: str = "",
 ) -> list[WalkResult]:
-    """Each scene by itself; those of no catalogue only where they can change anything."""
+    """
+    Each scene by itself; those of no catalogue only where they can change anything. `null` is what
+    follows if the value is null; nothing bad if it is empty.
+    """
     known: list[WalkResult] = []
     guesses: list[tuple[Scene, TypeScope]] = []
     for at, view in views.items():
         if (scene := scenes[at]).guessed:
             guesses.append((scene, view))
         else:
-            known.append(_walk(expression, reading, scene, view))
+            known.append(_walk(expression, reading, scene, view, null))
     if known and not any(is_constant(finding) for one in known for finding in one.run.findings):
         return known
-    return known + [_walk(expression, reading, *guess) for guess in guesses]
+    return known + [_walk(expression, reading, *guess, null) for guess in guesses]
 
 
-def _walk(expression: Expression, reading: Reading, scene: Scene, view: TypeScope) -> WalkResult:
+def _walk(
+    expression: Expression, reading: Reading, scene: Scene, view: TypeScope, null: str
+) -> WalkResult:
     run = TypeWalk(expression.text, TABLES, scene.clues)
     try:
         if reading == "verdict":
             run.verdict(expression.tree, view)
         else:
-            run.value(expression.tree, msgspec.structs.replace(view, strict=False, facts={}))
+            plain = msgspec.structs.replace(view, strict=False, facts={})
+            _check_null(run, expression.tree, run.value(expression.tree, plain), plain, null)
     except RecursionError:  # a user's shapes may be nested deeper than any sender's payload
         run = TypeWalk(expression.text, TABLES, scene.clues)
     return WalkResult(run, scene.events, scene.guessed)
+
+
+def _check_null(run: TypeWalk, node: Node, kind: Type, view: TypeScope, null: str) -> None:
+    """A value that must not be null, and of which it is written down that it may be."""
+    if not null or not _nullable(kind) or run.found_within(node):
+        return
+    meant = view.defined(node)  # of a definition it is known what holds anywhere, not here
+    if meant is not None and not _nullable(run.inside(meant).value(meant.tree, view)):
+        return
+    said = run.source(node)
+    instead = f"default({said}, '')" if kind.kinds & TEXT else f"default({said}, …)"
+    message = f"{said} may be null or absent; {null}"
+    run.warn("nullable-template", message, node, f"give a fallback: {instead}")
+
+
+def _nullable(kind: Type) -> bool:
+    return kind.stated and bool(kind.kinds & NOTHING)
+
+
+def after_condition(expression: Expression, views: Views, *, holds: bool = True) -> Views:
+    """What is known once the condition has held, or has not."""
+    narrow, run = when_true if holds else when_false, TypeWalk(expression.text, TABLES)
+    after = ((at, narrow(run, expression.tree, view)) for at, view in views.items())
+    return {at: view for at, view in after if view is not None}
+
+
+def with_results(known: Callable[[], Views], scenes: Sequence[Scene]) -> Views:
+    """What is known, with the results that these scenes have."""
+    return {
+        at: msgspec.structs.replace(view, root=of_results(view.root, scenes[at].roots))
+        for at, view in known().items()
+    }
 
 
 class SceneIndex:

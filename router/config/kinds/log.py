@@ -9,7 +9,7 @@ from router.yaml_source import SourceText
 
 
 def _compiled(file: CompileContext, text: SourceText, around: Surroundings) -> Compiled:
-    message = file.template(text, ExpressionSite("a log line", around.roots))
+    message = file.template(text, ExpressionSite("a log line", around.roots, null=""))
     # Without a template its fault has been reported, and the file is refused.
     return LogSpec(message), None  # type: ignore[arg-type]
 

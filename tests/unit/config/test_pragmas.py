@@ -71,8 +71,8 @@ def test_inside_a_text_of_several_lines_too() -> None:
         "        url: https://erp.example.net/\n"
         "        text: |PRAGMA\n          order\n          {{ payload.cancel_reason }}\n"
     )
-    pragma = "  # check: ignore template-fails-on-sample the shop gives one"
-    assert said(rules.replace("PRAGMA", "")) == [("template-fails-on-sample", 13, 14)]
+    pragma = "  # check: ignore nullable-template the shop gives one"
+    assert said(rules.replace("PRAGMA", "")) == [("nullable-template", 13, 14)]
     assert said(rules.replace("PRAGMA", pragma)) == []
 
 
