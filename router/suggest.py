@@ -15,24 +15,32 @@ Span = tuple[int, int]
 
 class FixHint(str):
     """
-    A hint with one right answer: `text`, for what is underlined or else for `span`.
+    A hint with one right answer: `text`, for what is underlined or else for `span`; a name's only
+    where that name, `of`, is all that stands there.
 
     Who writes the hint writes the answer, so that they never differ. `+` and all else give a plain
-    hint; `saying` keeps the answer.
+    hint; `saying` and `writing` keep the rest.
     """
 
     text: str
     span: Span | None
+    of: str | None
 
-    def __new__(cls, hint: str, text: str, span: Span | None = None) -> "FixHint":
+    def __new__(
+        cls, hint: str, text: str, span: Span | None = None, of: str | None = None
+    ) -> "FixHint":
         """The hint, what it says to write, and where, if that is not what is underlined."""
         made = super().__new__(cls, hint)
-        made.text, made.span = text, span
+        made.text, made.span, made.of = text, span, of
         return made
 
     def saying(self, hint: str) -> "FixHint":
         """The same answer in other words."""
-        return FixHint(hint, self.text, self.span)
+        return FixHint(hint, self.text, self.span, self.of)
+
+    def writing(self, text: str) -> "FixHint":
+        """The same words with another answer."""
+        return FixHint(self, text, self.span, self.of)
 
 
 def closest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str) -> list[str]:
@@ -72,15 +80,20 @@ def character(letter: str) -> str:
 
 
 def meaning(
-    near: Sequence[str], write: Callable[[str], str] = str, *, fix: bool = True
+    near: Sequence[str],
+    write: Callable[[str], str] = str,
+    *,
+    fix: bool = True,
+    of: str | None = None,
 ) -> str | None:
     """
-    `did you mean 'x'?` of the first, or None of none; a lone one is a fix, written as `write` says.
+    `did you mean 'x'?` of the first, or None of none; a lone one is a fix, written as `write` says
+    (see FixHint for `of`).
     """
     if not near:
         return None
     hint = f"did you mean '{near[0]}'?"
-    return FixHint(hint, write(near[0])) if fix and len(set(near)) == 1 else hint
+    return FixHint(hint, write(near[0]), of=of) if fix and len(set(near)) == 1 else hint
 
 
 def as_text(word: str) -> str:
@@ -110,7 +123,7 @@ class Suggester:
 
     def hint(self, name: str, candidates: Iterable[str]) -> str | None:
         """`did you mean 'x'?`, with a character of `name` that only looks like another; or None."""
-        hint = meaning(found := self.closest(name, candidates))
+        hint = meaning(found := self.closest(name, candidates), of=name)
         if hint is None:
             return None
         odd = next((one for one in name if one not in found[0] and not one.isascii()), "")

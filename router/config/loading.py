@@ -22,6 +22,7 @@ from router.config.includes import Including
 from router.config.language import Language
 from router.config.pragmas import Pragmas
 from router.config.providers import with_own
+from router.config.rule_places import RulePlaces
 from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
 from router.config.samples import check_samples
@@ -45,13 +46,15 @@ class Loaded(msgspec.Struct, frozen=True):
     """
     What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
 
-    `test_data` are the files of payloads and snapshots that these need.
+    `test_data` are the files of payloads and snapshots that these need; of a thorough load,
+    `places` is where the parts of its rules stand.
     """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
     trials: tuple[Trial, ...] = ()
     test_data: frozenset[str] = frozenset()
+    places: RulePlaces | None = None
 
 
 def load(
@@ -118,7 +121,8 @@ def _load(
         check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()
-    return Loaded(ruleset, report.sorted(), trials, named)
+    places = RulePlaces(context, compiled.rules) if thorough else None
+    return Loaded(ruleset, report.sorted(), trials, named, places)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ def instead(hint: str | None, node: Node) -> str | None:
         return hint
     if not isinstance(node, Scalar) or node.style in _BLOCKS:
         return str(hint)
-    return FixHint(hint, f"{node.style}{_escaped(hint.text, node.style)}{node.style}")
+    return hint.writing(f"{node.style}{_escaped(hint.text, node.style)}{node.style}")
 
 
 def within(hint: str | None, node: Node) -> str | None:
@@ -19,7 +19,7 @@ def within(hint: str | None, node: Node) -> str | None:
         return hint
     if not isinstance(node, Scalar) or "\n" in hint.text:
         return str(hint)
-    return FixHint(hint, _escaped(hint.text, node.style))
+    return hint.writing(_escaped(hint.text, node.style))
 
 
 _BLOCKS = ("|", ">")

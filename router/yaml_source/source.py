@@ -165,9 +165,12 @@ class Report:
         return True
 
     def _fix(self, hint: FixHint, span: Span) -> Fix | None:
-        """None where several lines would become one, or a password would be shown."""
+        """None where more than a name or a line would go, or a password would be shown."""
         start, end = hint.span or span
-        if "\n" in self.source.text[start:end] or without_passwords(hint.text) != hint.text:
+        old = self.source.text[start:end]
+        if "\n" in old or without_passwords(hint.text) != hint.text:
+            return None
+        if hint.of not in (None, old, old[1:-1]):
             return None
         line, column = self.source.position(start)
         return Fix(line, column, column + end - start, hint.text)

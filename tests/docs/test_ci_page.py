@@ -74,10 +74,10 @@ def test_the_files_that_services_read_are_written_also_when_a_check_fails(folder
         typed(line, folder)
     upload = next(step for step in STEPS if "upload-sarif" in step.get("uses", ""))
     log = json.loads((folder / upload["with"]["sarif_file"]).read_text("utf-8"))
-    assert [r["ruleId"] for r in log["runs"][0]["results"]] == ["unknown-endpoint"]
+    assert "unknown-endpoint" in [r["ruleId"] for r in log["runs"][0]["results"]]
     reports = GITLAB["rules"]["artifacts"]["reports"]
     quality = json.loads((folder / reports["codequality"]).read_text("utf-8"))
-    assert [found["check_name"] for found in quality] == ["unknown-endpoint"]
+    assert "unknown-endpoint" in [found["check_name"] for found in quality]
 
 
 def test_the_test_report_is_one(folder: Path) -> None:

@@ -177,3 +177,10 @@ def test_of_any_wrong_file_what_is_mended_is_gone_and_a_second_run_changes_nothi
     assert again.texts == {}
     said = {(d.line, d.code, d.message) for d in result.left}
     assert not said & {(d.line, d.code, d.message) for d in result.done}
+
+
+def test_a_name_that_is_only_a_part_of_what_stands_there_is_not_put_in_its_place() -> None:
+    text = line("match: payload.test") + "server: {store: postgre://router@db.example.net/router}\n"
+    found = load(text, path="rules.yaml", env={}).diagnostics
+    assert [d.code for d in found if d.hint and d.hint.startswith("did you mean")] == ["bad-store"]
+    assert mended(text).texts == {}
