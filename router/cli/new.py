@@ -1,4 +1,4 @@
-"""`router new`: a fresh endpoint id, a first rules file, a plugin, a sender's definition."""
+"""`router new`: an endpoint id, a first rules file, a plugin, a test, a sender's definition."""
 
 import secrets
 from pathlib import Path
@@ -70,6 +70,21 @@ def plugin(*, name: str, place: Options) -> None:
     from router.cli.new_plugin import make
 
     make(name, place.rules.parent, as_json=place.as_json)
+
+
+@new.command("test")
+@click.argument("identity", metavar="DELIVERY")
+@place_options("dev", "store", "admin", "server")
+def test_of(*, identity: str, place: Options) -> None:
+    """
+    Print a test that sends a stored DELIVERY, and expects what the rules make of it now.
+
+    DELIVERY may be its first 4 characters or more. A large payload goes into a file in payloads/
+    beside the rules file. Nothing that proves requests is in either.
+    """
+    from router.cli.new_test import make
+
+    make(place, identity)
 
 
 @new.command()

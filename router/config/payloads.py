@@ -15,6 +15,8 @@ from router.typing.lattice import LIST, OBJECT, Type, elements
 from router.yaml_source import Mapping, Node, Scalar, Sequence, SourceText, shown
 
 _FILE_NAME = re.compile(r"@?[\w./~-]+\.\w{1,8}")
+CAPTURED_MIN = 8
+"""Keys of the shape that a payload has which somebody has copied from the sender."""
 _LONG = 8
 """Letters of a name that is hardly near another by chance."""
 
@@ -73,10 +75,16 @@ class PayloadNames:
                 said = f"{said}.{step}"
 
     def check_payload(self, node: Node) -> None:
-        """Report the keys of a written payload that its shape does not have."""
-        if self._shape is not None:
-            batch = self._batch and isinstance(node, Sequence)
-            for one in node.items if batch and isinstance(node, Sequence) else [node]:
+        """
+        Warn of keys of a written payload that its shape does not have.
+
+        One with many keys of the shape is not written by hand: it came, and its keys are real.
+        """
+        batch = self._batch and isinstance(node, Sequence)
+        for one in node.items if batch and isinstance(node, Sequence) else [node]:
+            known = self._shape.fields if self._shape is not None else {}
+            written = one.entries.keys() if isinstance(one, Mapping) else set[str]()
+            if self._shape is not None and len(written & known.keys()) < CAPTURED_MIN:
                 self._keys(one, self._shape, "payload")
 
     def _keys(self, node: Node, kind: Type, said: str) -> None:
@@ -85,26 +93,36 @@ class PayloadNames:
                 self._keys(one, elements(kind), f"{said}[]")
         elif isinstance(node, Mapping):
             for key, child in node:
-                field = self._field(kind, key.value, said, SourceText(key.value, key))
+                name = SourceText(key.value, key)
+                field = self._field(kind, key.value, said, name, may_be_real=True)
                 if field is not None:
                     self._keys(child, field, f"{said}.{key.value}")
 
     def _field(
-        self, kind: Type, name: str, said: str, at: SourceText, *, known: bool = False
+        self,
+        kind: Type,
+        name: str,
+        said: str,
+        at: SourceText,
+        *,
+        known: bool = False,
+        may_be_real: bool = False,
     ) -> Type | None:
         """The type of a field; None: nothing is known of it, or it has been reported."""
         if kind.is_any or not kind.kinds & OBJECT or name in kind.fields:
             return kind.fields.get(name)
         whole = kind.rest is None or (bool(kind.fields) and kind.rest.is_any)
         if not known and (kind.partial or whole):
-            self._unknown(kind, name, said, at)
+            self._unknown(kind, name, said, at, may_be_real=may_be_real)
         return None
 
-    def _unknown(self, kind: Type, name: str, said: str, at: SourceText) -> None:
+    def _unknown(
+        self, kind: Type, name: str, said: str, at: SourceText, *, may_be_real: bool
+    ) -> None:
         near = closest(name, sorted(kind.fields))
         hint = meaning(near, fix=at.value == name)
         sure = bool(near) and (len(name) >= _LONG or edit_distance(name, near[0], 2) <= 1)
-        if sure and not kind.partial:
+        if sure and not kind.partial and not may_be_real:
             self.context.error("misspelt-field", f"{said} has no field '{name}'", at, hint)
         elif near:
             message = f"{said} has no known field '{name}'"

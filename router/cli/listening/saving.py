@@ -8,16 +8,13 @@ from pathlib import Path
 
 from router.cli.output import moment
 from router.cli.whole_file import write_whole
+from router.cli.yaml_json import yaml_json
 from router.errors import os_errors_refused
-from router.expressions import NotJson, decode_json, encode_json
+from router.expressions import NotJson, decode_json
 from router.operator.answers import FollowedDelivery
 
 _SAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _WORD_MAX = 60
-# JSON that YAML reads alike: what YAML does not print as it stands is escaped.
-_ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF)} | {
-    code: f"\\u{code:04x}" for code in (0xFFFE, 0xFFFF)
-}
 
 
 def saver(folder: Path) -> Callable[[FollowedDelivery], str]:
@@ -78,8 +75,7 @@ def _save(folder: Path, arrived: FollowedDelivery) -> str:
 
 
 def _test(arrived: FollowedDelivery) -> bytes:
-    """JSON is YAML, but for the letters that are escaped here; numbers stay digit for digit."""
-    payload = encode_json(decode_json(arrived.body)).decode("utf-8").translate(_ESCAPED)
+    payload = yaml_json(decode_json(arrived.body))
     event = arrived.events[0]
     return (
         "version: 1\n"

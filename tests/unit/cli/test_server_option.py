@@ -21,6 +21,7 @@ SAYS: dict[Path_, list[list[str]]] = {
     ("deliveries",): [[], ["--refused"], ["--where", "`true`"]],
     ("show",): [[DLV], [DLV[4:12]], [JOB], [JOB, "--follow"]],
     ("explain",): [[DLV], [DLV, "-f", "rules.yaml"]],
+    ("new", "test"): [[DLV]],
     ("dead",): [[], ["--list"], ["--where", "`true`"]],
     ("rules",): [[]],
     ("audit",): [[]],
@@ -100,7 +101,7 @@ def test_no_rules_file_is_needed_to_ask_a_server(
     router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = [path for path in SAYS if path not in (("doctor",), ("explain",))]
+    asked = [path for path in SAYS if path not in (("doctor",), ("explain",), ("new", "test"))]
     for path in asked:
         ran = router(*path, *SAYS[path][0], "--server", "http://127.0.0.1:1")
         assert (ran.code, ran.err) == (1, "router: no server runs at http://127.0.0.1:1\n"), path

@@ -43,6 +43,7 @@ NEED_RULES: set[Path_] = {
     *(("subscriptions", verb) for verb in ("create", "test")),
     ("store", "restore"),
     ("rules", "publish"),
+    ("new", "test"),
 }
 """What serves, sends, calls or changes: by today's rules, not by those of some day."""
 

@@ -34,7 +34,7 @@ PAID = "endpoint: shop, event: orders/paid, "
          "misspelt-field: payload.line_items[] has no field 'skuu' (did you mean 'sku'?)"),
         (PAID + "set: {quux: 1}", "unknown-field: no known field 'quux' in payload"),
         (PAID + "payload: {id: 7, line_items: [{sku: A, skuu: 1}]}",
-         "misspelt-field: payload.line_items[] has no field 'skuu' (did you mean 'sku'?)"),
+         "misspelt-field: payload.line_items[] has no known field 'skuu' (did you mean 'sku'?)"),
         ("endpoint: mail, event: bounce, payload: [{event: bounce, emial: x}]",
          "misspelt-field: payload has no known field 'emial' (did you mean 'email'?)"),
         ("endpoint: code, event: workflow_run.completed, set: {workflow_run.conclusin: x}",
@@ -56,6 +56,8 @@ def test_a_name_that_the_payload_does_not_have_is_said(send: str, complaint: str
         PAID + "set: {total_price: 5, 'line_items[0].sku': A, line_items.0.sku: A, test: true}",
         PAID + "payload: {id: 7, line_items: [{sku: A}]}",
         PAID + "set: {'note_attributes[0].name': x}",
+        PAID + "payload: {id: 7, name: a, email: b, note: c, test: true, total_price: '1', "
+        "currency: EUR, tags: d, notes: new, quux: new}",
         "endpoint: mine, event: unknown, set: {anything: 1}",
         "endpoint: mine, event: unknown, payload: {anything: [{goes: 1}]}",
         "endpoint: mine, event: unknown, payload: 12.50",
