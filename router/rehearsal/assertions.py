@@ -27,6 +27,7 @@ class Assertions:
         self._expect = trial.expect
         self._seen = seen
         self._explainer = explainer
+        self._shown: set[str] = set()
 
     @cached_property
     def _events(self) -> tuple[ExplainedEvent, ...]:
@@ -65,6 +66,12 @@ class Assertions:
             return
         yield f"{word}: expected {_listed(expected)}, got {_listed(came)}"
         for rule in (*sorted(expected - came), *sorted(came - expected)):
+            yield from self._explained(rule)
+
+    def _explained(self, rule: str) -> Iterator[str]:
+        """What each event made of a rule, once in a test."""
+        if rule not in self._shown:
+            self._shown.add(rule)
             yield from (f"  {line}" for line in explanation(rule, self._events))
 
     def _because(self, rule: str, reason: str) -> Iterator[str]:
@@ -79,7 +86,7 @@ class Assertions:
                 found |= dict.fromkeys(words[:2][-1:])
             came = " or ".join(map(repr, found)) or "nothing: no rule was evaluated"
             yield f"because.{rule}: expected {reason!r}, got {came}"
-        yield from (f"  {line}" for line in explanation(rule, self._events))
+        yield from self._explained(rule)
 
     def _calls(self, key: ActionKey, expected: ExpectedCall) -> Iterator[str]:
         calls = self._seen.calls.get(key, [])
@@ -87,7 +94,7 @@ class Assertions:
         wanted = "at least 1" if expected.times is None else str(expected.times)
         if (expected.times is None and not calls) or expected.times not in (None, len(calls)):
             yield f"{place}: times: expected {wanted}, got {len(calls)}{self._why(key)}"
-            yield from (f"  {line}" for line in explanation(key[0], self._events))
+            yield from self._explained(key[0])
         yield from _fields(place, expected, calls)
         if expected.delays_ms is not None:
             for begun in self._seen.begun.get(key, {}).values():
@@ -106,20 +113,20 @@ class Assertions:
         """Replies that nobody was given: the test is not about what it says."""
         for key, answers in self._trial.replies.items():
             count = len(self._seen.calls.get(key, ()))
-            if count == 0 and not self._is_idle(key):
+            if count == 0 and not self._is_told(key):
                 yield f"replies.{_key(key)}: nothing was answered by it{self._why(key)}"
-                yield from (f"  {line}" for line in explanation(key[0], self._events))
+                yield from self._explained(key[0])
             elif 0 < count < len(answers):
                 yield f"replies.{_key(key)}: {len(answers)} are listed, {count} of them were used"
 
-    def _is_idle(self, key: ActionKey) -> bool:
-        """Whether the test itself says that the action does nothing."""
+    def _is_told(self, key: ActionKey) -> bool:
+        """Whether the test itself says what the action does: nothing, or how often it is called."""
         expect, rule = self._expect, key[0]
         if rule in expect.because or key in {*(expect.dead or ()), *(expect.cancelled or ())}:
             return True
         if expect.matched is not None and rule not in expect.matched:
             return True
-        return key in expect.calls and expect.calls[key].times == 0
+        return key in expect.calls
 
 
 def _statuses(expected: tuple[int, ...] | None, seen: TrialRecord) -> Iterator[str]:

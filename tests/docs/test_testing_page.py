@@ -7,7 +7,7 @@ import pytest
 
 from router.cli.main import run
 from tests.acceptance.process import ROOT
-from tests.docs.pages import reading, steps
+from tests.docs.pages import blocks, reading, steps
 
 PAGE = (ROOT / "docs" / "testing.md").read_text("utf-8")
 
@@ -27,12 +27,23 @@ def test_the_failure_shown_comes_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (shown,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    (rules,) = [text for kind, text in steps("testing.md") if kind == "yaml"]
+    rules = blocks("testing.md", "yaml")[0]
     wrong = rules.replace("country_code: DE, name", "country_code: US, name")
     (tmp_path / "rules.yaml").write_text(wrong, "utf-8")
     monkeypatch.chdir(tmp_path)
     assert run(["test", "rules.yaml"], {}) == 1
     assert capsys.readouterr().out.startswith(shown)
+
+
+def test_the_second_file_passes_once_its_snapshot_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rules.yaml").write_text(blocks("testing.md", "yaml")[1], "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run(["check", "rules.yaml"], {}) == 0
+    assert run(["test", "rules.yaml", "--update"], {}) == 0
+    assert run(["test", "rules.yaml"], {}) == 0
+    assert capsys.readouterr().out.endswith("2 passed, 0 failed\n")
 
 
 def test_the_tests_of_the_example_pass(capsys: pytest.CaptureFixture[str]) -> None:

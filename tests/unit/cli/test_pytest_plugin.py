@@ -57,6 +57,23 @@ def test_items_are_chosen_as_any_others(tested: pytest.Pytester) -> None:
     ran(tested, "rules.yaml::a paid order").assert_outcomes(passed=1)
 
 
+def test_cases_and_snapshots_are_tests_as_any_others(tested: pytest.Pytester) -> None:
+    tested.path.joinpath("rules.test.yaml").write_text(
+        "version: 1\ntests:\n  - name: beside\n    each: [{event: push}, {event: issues}]\n"
+        "    send: {endpoint: code, event: '{{ each.event }}'}\n    expect: {matched: pushes}\n"
+        "  - {name: kept, send: {endpoint: code, event: push}, expect: {snapshot: true}}\n"
+    )
+    ran(tested, "-k", "beside").assert_outcomes(passed=1, failed=1)
+    ran(tested, "rules.yaml::beside [event: push]").assert_outcomes(passed=1)
+    kept = ran(tested, "-k", "kept")
+    kept.assert_outcomes(failed=1)
+    kept.stdout.fnmatch_lines(["snapshot: there is none yet; *"])
+    tested.path.joinpath("rules.snapshots.json").write_text(
+        '{"kept": {"pushes/log": [{"message": "push"}]}}'
+    )
+    ran(tested, "-k", "kept").assert_outcomes(passed=1)
+
+
 def test_files_beside_and_outside_of_the_test_paths_are_found(tested: pytest.Pytester) -> None:
     tested.path.joinpath("rules.test.yaml").write_text(
         "version: 1\ntests:\n  - name: beside\n    send: {endpoint: code, event: push}\n"
