@@ -84,6 +84,18 @@ class LoadContext:
         if not self.report.full:
             self.report.error(code, message, *self.span(text, span), within(hint, text.node))
 
+    def warning_within(
+        self,
+        code: str,
+        message: str,
+        text: SourceText,
+        span: tuple[int, int],
+        hint: str | None = None,
+    ) -> None:
+        """A warning at some characters of a text's value."""
+        if not self.report.full:
+            self.report.warning(code, message, *self.span(text, span), within(hint, text.node))
+
     def span(self, text: SourceText, span: tuple[int, int]) -> tuple[int, int]:
         """Offsets within a text's value as offsets of the file."""
         start = self._offset(text.node, span[0])

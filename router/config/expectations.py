@@ -58,7 +58,7 @@ class Expectations:
         if (entry := trial.expect) is None:
             return Expected()
         keys = [key for key in ExpectEntry.__struct_fields__ if key not in ("node", "broken")]
-        if not entry.broken and all(getattr(entry, key) is None for key in keys):
+        if not entry.broken and all(getattr(entry, key) in (None, False) for key in keys):
             self._bad("nothing is expected, so this test could not fail", trial.key_at("expect"))
         return Expected(
             status=self._statuses(trial, sends),

@@ -4,6 +4,8 @@ import re
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from router.config.context import LoadContext
 from router.config.files import FolderFiles, UnreadableError
 from router.config.language import json_value, plain_value
@@ -52,6 +54,17 @@ def read_payload(context: LoadContext, name: SourceText) -> JSON:
     return {}
 
 
+class WrittenName(msgspec.Struct, frozen=True):
+    """A name that a test writes: `value`, which begins at `start` of a text, in `said`."""
+
+    value: str
+    text: SourceText
+    start: int
+    said: str
+    by_hand: bool
+    """Surely: what is sent as a payload may have come so."""
+
+
 class PayloadNames:
     """Holds the names that one step sends against the shape of its event."""
 
@@ -63,16 +76,19 @@ class PayloadNames:
 
     def check_path(self, path: SourceText, base: JSON) -> None:
         """Report a name of a path that neither the payload nor its shape has."""
-        kind, here, said = self._shape, base, "payload"
-        for step in changes.steps(path.value):
+        kind, here, said, start = self._shape, base, "payload", 0
+        for step in map(str, changes.steps(path.value)):
             here = changes.part(here, step)
+            start = path.value.index(step, start)
             if kind is None:
                 return
-            if kind.kinds & LIST and str(step).isdecimal():
+            if kind.kinds & LIST and step.isdecimal():
                 kind, said = elements(kind), f"{said}[]"
             else:
-                kind = self._field(kind, str(step), said, path, known=here is not changes.NOTHING)
+                name = WrittenName(step, path, start, said, by_hand=True)
+                kind = self._field(kind, name, known=here is not changes.NOTHING)
                 said = f"{said}.{step}"
+            start += len(step)
 
     def check_payload(self, node: Node) -> None:
         """
@@ -93,42 +109,35 @@ class PayloadNames:
                 self._keys(one, elements(kind), f"{said}[]")
         elif isinstance(node, Mapping):
             for key, child in node:
-                name = SourceText(key.value, key)
-                field = self._field(kind, key.value, said, name, may_be_real=True)
+                text = SourceText(key.value, key)
+                field = self._field(kind, WrittenName(key.value, text, 0, said, by_hand=False))
                 if field is not None:
                     self._keys(child, field, f"{said}.{key.value}")
 
-    def _field(
-        self,
-        kind: Type,
-        name: str,
-        said: str,
-        at: SourceText,
-        *,
-        known: bool = False,
-        may_be_real: bool = False,
-    ) -> Type | None:
+    def _field(self, kind: Type, name: WrittenName, *, known: bool = False) -> Type | None:
         """The type of a field; None: nothing is known of it, or it has been reported."""
-        if kind.is_any or not kind.kinds & OBJECT or name in kind.fields:
-            return kind.fields.get(name)
+        if kind.is_any or not kind.kinds & OBJECT or name.value in kind.fields:
+            return kind.fields.get(name.value)
         whole = kind.rest is None or (bool(kind.fields) and kind.rest.is_any)
         if not known and (kind.partial or whole):
-            self._unknown(kind, name, said, at, may_be_real=may_be_real)
+            self._unknown(kind, name)
         return None
 
-    def _unknown(
-        self, kind: Type, name: str, said: str, at: SourceText, *, may_be_real: bool
-    ) -> None:
-        near = closest(name, sorted(kind.fields))
-        hint = meaning(near, fix=at.value == name)
-        sure = bool(near) and (len(name) >= _LONG or edit_distance(name, near[0], 2) <= 1)
-        if sure and not kind.partial and not may_be_real:
-            self.context.error("misspelt-field", f"{said} has no field '{name}'", at, hint)
+    def _unknown(self, kind: Type, name: WrittenName) -> None:
+        near = closest(name.value, sorted(kind.fields))
+        place = (name.text, (name.start, name.start + len(name.value)), meaning(near))
+        sure = bool(near) and (
+            len(name.value) >= _LONG or edit_distance(name.value, near[0], 2) <= 1
+        )
+        if sure and name.by_hand and not kind.partial:
+            message = f"{name.said} has no field '{name.value}'"
+            self.context.error_within("misspelt-field", message, *place)
         elif near:
-            message = f"{said} has no known field '{name}'"
-            self.context.warning("misspelt-field", message, at, hint)
+            message = f"{name.said} has no known field '{name.value}'"
+            self.context.warning_within("misspelt-field", message, *place)
         elif not kind.partial:
-            self.context.warning("unknown-field", f"no known field '{name}' in {said}", at)
+            message = f"no known field '{name.value}' in {name.said}"
+            self.context.warning_within("unknown-field", message, *place)
 
 
 def payload_of(context: LoadContext, node: Node) -> tuple[JSON, str | None]:
