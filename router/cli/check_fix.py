@@ -13,7 +13,7 @@ from router.cli.whole_file import write_whole
 from router.config.fixing import Fixed, fixed
 from router.errors import UsageError, os_errors_refused
 from router.wiring.rules import read_text
-from router.yaml_source.source import without_passwords
+from router.yaml_source.credentials import without_secrets
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -62,7 +62,7 @@ def _diff(file: str, before: str, after: str) -> Iterator[str]:
     """Only lines that change: those around them may hold what is nobody's business."""
     old, new = (text.splitlines() for text in (before, after))
     for line in unified_diff(old, new, file, file, n=0, lineterm=""):
-        yield f"{visible(without_passwords(line))}\n"
+        yield f"{visible(without_secrets(line))}\n"
 
 
 def _write(path: Path, before: str, after: str) -> None:

@@ -17,6 +17,11 @@ from router.yaml_source import (
     opening,
     within,
 )
+from router.yaml_source.credentials import is_secret
+
+NAMING_HINT = (
+    "give it a name under 'secrets', as in NAME: {env: VARIABLE}, and change it: files are read"
+)
 
 
 class LoadContext:
@@ -124,6 +129,10 @@ class LoadContext:
             return ""
         self.used_secrets.add(name.value)
         if (known := self.file.secrets) is None or name.value not in known:
+            if is_secret(name.value):
+                message = "this is a secret's value; its name under 'secrets' is expected here"
+                self.error("unknown-secret", message, name, NAMING_HINT)
+                return ""
             self.unknown("unknown-secret", "secret", name, known.items if known else ())
         return name.value
 

@@ -16,7 +16,7 @@ from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
 from router.yaml_source import Entry, Node, OpenEntry, SourceText, Table, doc, named
 
 
-@named("this secret")
+@named("this secret", hidden=True)
 class SecretEntry(Entry):
     """One entry of `secrets`: where a value comes from, never the value."""
 

@@ -185,7 +185,7 @@ class Decoder:
             value = read(node)
             return FAULTY if value is FAULTY else kind(node=node, **{field: value})
         if not isinstance(node, Mapping):
-            return self._unexpected(node, f"a mapping ({kind.called})")
+            return self._unexpected(node, f"a mapping ({kind.called})", hidden=kind.hidden)
         return FAULTY if kind.shorthand and self._collided(node) else self._fields(node, kind)
 
     def _fields(self, node: Mapping, kind: type[Entry]) -> Entry:
@@ -243,8 +243,11 @@ class Decoder:
 
     # -- faults -------------------------------------------------------------------------------
 
-    def _unexpected(self, node: Node, expected: str) -> Any:
+    def _unexpected(self, node: Node, expected: str, *, hidden: bool = False) -> Any:
         hint, found = None, described(node)
+        if hidden and isinstance(node, Scalar) and not means_nothing(node):
+            self.report.source.hide(node.start, node.end)
+            found, hint = "a text", "a value is never written here: {env: VARIABLE}, {file: PATH}"
         if isinstance(node, Mapping) and expected == "text":
             if self._collided(node):
                 return FAULTY

@@ -53,6 +53,7 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
     shorthand: ClassVar[str | None] = None
     several: ClassVar[bool] = False
     required: ClassVar[tuple[str, ...]] = ()
+    hidden: ClassVar[bool] = False
 
     def at(self, key: str) -> Node:
         """The value of a key for a message to point at; the entry itself if it has none."""
@@ -73,10 +74,11 @@ def named(
     shorthand: str | None = None,
     several: bool = False,
     required: tuple[str, ...] = (),
+    hidden: bool = False,
 ) -> Callable[[type[E]], type[E]]:
     """
     Say of an entry class what messages call it, which key a lone scalar means (with `several` also
-    a lone list), and which keys must be there.
+    a lone list), which keys must be there, and whether a text in its place is never shown.
     """
 
     def with_names(kind: type[E]) -> type[E]:
@@ -84,6 +86,7 @@ def named(
         kind.shorthand = shorthand or kind.shorthand
         kind.several = several or kind.several
         kind.required = required or kind.required
+        kind.hidden = hidden or kind.hidden
         return kind
 
     return with_names

@@ -7,16 +7,12 @@ from functools import cached_property
 
 from router.errors import Diagnostic, Fix, Severity
 from router.suggest import FixHint, Span
+from router.yaml_source.credentials import without_secrets
 from router.yaml_source.nodes import Node
 
 REPORTED_MAX = 1_000
 NEAR = 2_000
 _BREAK = re.compile(r"\r\n|\n|\r")
-_PASSWORD = re.compile(
-    r"(postgres(?:ql)?://[^\s/?#@:]{0,200}:)(\S{1,200})(?=@)"  # with a slash that nobody encoded
-    r"|(://[^\s/?#@:]{0,200}:)([^\s/]{1,200})(?=@)"
-    r"|([?&](?:ssl)?password=)([^\s&\"']+)"
-)
 
 
 class Source:
@@ -34,12 +30,19 @@ class Source:
         self._begins = [0]
         self._paths = [path]
         self._last: tuple[int, str] = (0, "")
+        self.hidden: list[Span] = []
+
+    def hide(self, start: int, end: int) -> None:
+        """From now on these characters are not shown: they are somebody's secret."""
+        self.hidden.append((start, end))
+        self._last = (0, "")
 
     def join(self, others: "Sequence[Source]") -> list[int]:
         """Put the texts of other files behind this one; gives the offset at which each begins."""
         begins, at = [], len(self.text) + 1
         for other in others:
             begins.append(at)
+            self.hidden += [(start + at, end + at) for start, end in other.hidden]
             at += len(other.text) + 1
         self.text = "\n".join([self.text, *(other.text for other in others)])
         self._begins += begins
@@ -93,8 +96,12 @@ class Source:
         """
         number = self.line_number(offset)
         if self._last[0] != number:
-            text = self.text[slice(*self.span(number))].rstrip("\r\n")
-            self._last = (number, without_passwords(text))
+            first, last = self.span(number)
+            text = self.text[first:last].rstrip("\r\n")
+            for start, end in self.hidden:
+                if first <= start < last:
+                    text = text[: start - first] + "*" * (end - start) + text[end - first :]
+            self._last = (number, without_secrets(text))
         return self._last[1]
 
     def line_at(self, offset: int) -> tuple[str, int]:
@@ -149,13 +156,13 @@ class Report:
         text = self.source.line(span[0])
         diagnostic = Diagnostic(
             code=code,
-            message=without_passwords(message),
+            message=without_secrets(message),
             file=self.source.path_at(span[0]),
             line=line,
             column=column,
             width=max(1, min(span[1] - span[0], len(text) - column + 1)),
             severity=severity,
-            hint=None if hint is None else without_passwords(hint),
+            hint=None if hint is None else without_secrets(str(hint)),
             source=text,
             fix=self._fix(hint, span) if isinstance(hint, FixHint) else None,
         )
@@ -168,7 +175,7 @@ class Report:
         """None where more than a name or a line would go, or a password would be shown."""
         start, end = hint.span or span
         old = self.source.text[start:end]
-        if "\n" in old or without_passwords(hint.text) != hint.text:
+        if "\n" in old or without_secrets(hint.text) != hint.text:
             return None
         if hint.of not in (None, old, old[1:-1]):
             return None
@@ -195,13 +202,3 @@ class Report:
                 key=lambda d: (rank.get(d.file, len(rank)), d.line, d.column, d.code, d.message),
             )
         )
-
-
-def without_passwords(text: str) -> str:
-    """Those of addresses become as many asterisks, so that a caret stays where it is."""
-
-    def masked(found: re.Match[str]) -> str:
-        before, password = filter(None, found.groups())
-        return str(before) + "*" * len(password)
-
-    return _PASSWORD.sub(masked, text)

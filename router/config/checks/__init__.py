@@ -10,8 +10,17 @@ and its line in docs/diagnostics.md. What one key alone shows is found where tha
 
 from collections.abc import Iterable, Iterator
 
-from router.config.checks import attempts, calls, commands, headers, lookalikes, names, rules
-from router.config.checks.base import CompiledFile, FileCheck, Place, TextSpan
+from router.config.checks import (
+    attempts,
+    calls,
+    commands,
+    headers,
+    lookalikes,
+    names,
+    rules,
+    secrets,
+)
+from router.config.checks.base import CompiledFile, FileCheck, Place, SourceSpan, TextSpan
 from router.yaml_source import SourceText, instead, opening, within
 
 __all__ = ["CHECKS", "CompiledFile", "FileCheck", "run_checks"]
@@ -31,6 +40,8 @@ def _answers(place: Place, hint: Iterable[str]) -> Iterator[str | None]:
     """The hint, if there is one, as it must be written at the place."""
     if isinstance(place, TextSpan):
         return (within(one, place.text.node) for one in hint)
+    if isinstance(place, SourceSpan):
+        return iter(hint)
     node = place.node if isinstance(place, SourceText) else place
     return (instead(one, node) for one in hint)
 
@@ -38,6 +49,8 @@ def _answers(place: Place, hint: Iterable[str]) -> Iterator[str | None]:
 def _offsets(file: CompiledFile, place: Place) -> tuple[int, int]:
     if isinstance(place, TextSpan):
         return file.context.span(place.text, (place.start, place.end))
+    if isinstance(place, SourceSpan):
+        return place.start, place.end
     return opening(place.node if isinstance(place, SourceText) else place)
 
 
@@ -191,6 +204,13 @@ CHECKS = (
         "result-never-seen",
         "`when` asks for a status or exit code that the action before cannot have ended with.",
         attempts.results_never_seen,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "secret-in-file",
+        "A secret's value is written into the file.",
+        secrets.secrets_in_file,
         "thorough",
         "warning",
     ),

@@ -1,6 +1,7 @@
 """Checks of time and outcome: delays that never come, results that an action cannot see."""
 
 from collections.abc import Iterator
+from functools import cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
@@ -122,8 +123,11 @@ def _codes(action: CompiledAction, field: str) -> tuple[list[int], list[int]]:
     if KINDS[action.kind].result.code != field:
         return [], []
     if isinstance(action.spec, HttpSpec):
-        good = {code for low, high in action.spec.accept for code in range(low, high + 1)}
-        every = _STATUSES
-    else:
-        good, every = {0}, _EXITS
-    return [code for code in every if code in good], [code for code in every if code not in good]
+        return _split(_STATUSES, action.spec.accept)
+    return _split(_EXITS, ((0, 0),))
+
+
+@cache
+def _split(every: range, good: tuple[tuple[int, int], ...]) -> tuple[list[int], list[int]]:
+    inside = {code for low, high in good for code in range(low, high + 1)}
+    return [code for code in every if code in inside], [c for c in every if c not in inside]

@@ -24,7 +24,14 @@ class TextSpan(msgspec.Struct, frozen=True):
     end: int
 
 
-Place = Node | SourceText | TextSpan
+class SourceSpan(msgspec.Struct, frozen=True):
+    """Some characters of the file."""
+
+    start: int
+    end: int
+
+
+Place = Node | SourceText | TextSpan | SourceSpan
 Found = Iterator[tuple[Place, str] | tuple[Place, str, str]]
 """Where, what is wrong, and how to mend it where that is not plain."""
 
