@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WORK_MAX = 4_000_000
+_LONG = 8
+"""Letters of a name that is hardly near another by chance."""
 _PREFIXES = re.compile(r"(?<![a-z])(?:un|de|dis|re|in|en)(?=[a-z]{2})")
 """What makes another word of a word: `labeled` is no misspelling of `unlabeled`."""
 _ID = re.compile(r"(?<=[a-z]{3})(?:_id|Id)s?\Z")
@@ -80,20 +82,27 @@ def character(letter: str) -> str:
 
 
 def meaning(
+    name: str,
     near: Sequence[str],
-    write: Callable[[str], str] = str,
+    write: Callable[[str], str] | None = None,
     *,
     fix: bool = True,
-    of: str | None = None,
 ) -> str | None:
     """
-    `did you mean 'x'?` of the first, or None of none; a lone one is a fix, written as `write` says
-    (see FixHint for `of`).
+    `did you mean 'x'?` of the first, or None of none. A lone one that `is_sure` is a fix: it takes
+    the place of the name, or what `write` makes of it that of all that is underlined.
     """
     if not near:
         return None
     hint = f"did you mean '{near[0]}'?"
-    return FixHint(hint, write(near[0]), of=of) if fix and len(set(near)) == 1 else hint
+    if not fix or len(set(near)) > 1 or not is_sure(name, near[0]):
+        return hint
+    return FixHint(hint, near[0], of=name) if write is None else FixHint(hint, write(near[0]))
+
+
+def is_sure(name: str, near: str) -> bool:
+    """Whether a near name is hardly near by chance."""
+    return len(name) >= _LONG or edit_distance(name.lower(), near.lower(), 2) <= 1
 
 
 def as_text(word: str) -> str:
@@ -123,7 +132,7 @@ class Suggester:
 
     def hint(self, name: str, candidates: Iterable[str]) -> str | None:
         """`did you mean 'x'?`, with a character of `name` that only looks like another; or None."""
-        hint = meaning(found := self.closest(name, candidates), of=name)
+        hint = meaning(name, found := self.closest(name, candidates))
         if hint is None:
             return None
         odd = next((one for one in name if one not in found[0] and not one.isascii()), "")

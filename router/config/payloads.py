@@ -12,15 +12,13 @@ from router.config.language import json_value, plain_value
 from router.expressions import NotJson, decode_json
 from router.model.delivery import JSON
 from router.providers import Provider, changes
-from router.suggest import closest, edit_distance, meaning
+from router.suggest import closest, is_sure, meaning
 from router.typing.lattice import LIST, OBJECT, Type, elements
 from router.yaml_source import Mapping, Node, Scalar, Sequence, SourceText, shown
 
 _FILE_NAME = re.compile(r"@?[\w./~-]+\.\w{1,8}")
 CAPTURED_MIN = 8
 """Keys of the shape that a payload has which somebody has copied from the sender."""
-_LONG = 8
-"""Letters of a name that is hardly near another by chance."""
 
 
 def named_file(context: LoadContext, node: Node) -> SourceText | None:
@@ -125,10 +123,8 @@ class PayloadNames:
 
     def _unknown(self, kind: Type, name: WrittenName) -> None:
         near = closest(name.value, sorted(kind.fields))
-        place = (name.text, (name.start, name.start + len(name.value)), meaning(near))
-        sure = bool(near) and (
-            len(name.value) >= _LONG or edit_distance(name.value, near[0], 2) <= 1
-        )
+        place = (name.text, (name.start, name.start + len(name.value)), meaning(name.value, near))
+        sure = bool(near) and is_sure(name.value, near[0])
         if sure and name.by_hand and not kind.partial:
             message = f"{name.said} has no field '{name.value}'"
             self.context.error_within("misspelt-field", message, *place)

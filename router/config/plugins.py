@@ -116,7 +116,7 @@ class Plugins:
         packages = {file.parent.name for file in self._folder.glob("*/__init__.py")}
         known = sorted(modules | packages | {point.name for point in self._points})
         found = self._context.suggest.closest(name, known)
-        if (hint := meaning(found, lambda near: call.value.replace(name, near, 1))) is None:
+        if (hint := meaning(name, found, lambda near: call.value.replace(name, near, 1))) is None:
             listed = f"; known: {', '.join(known[:8])}" if known else ""
             hint = f"a plugin is a file {FOLDER}/NAME.py beside the rules file{listed}"
         self._context.error("unknown-plugin", f"there is no plugin '{shown(name)}'", call, hint)
@@ -142,7 +142,9 @@ class Plugins:
         if function.partition(".")[0] in module.names:
             return  # bound some other way: its parameters cannot be seen
         near = self._context.suggest.closest(function, module.functions)
-        if (hint := meaning(near, lambda one: call.value.removesuffix(function) + one)) is None:
+        if (
+            hint := meaning(function, near, lambda one: call.value.removesuffix(function) + one)
+        ) is None:
             listed = ", ".join(n for n in module.functions if not n.startswith("_"))
             hint = f"functions there: {listed[:200] or 'none'}"
         self._context.error(

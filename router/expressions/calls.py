@@ -51,7 +51,7 @@ def check_call(node: Node) -> None:
             f"there is no function '{name}'",
             node.start,
             node.start + len(name),
-            meaning(close) or "docs/functions.md lists the functions",
+            meaning(name, close) or "docs/functions.md lists the functions",
         )
     count = len(node.children)
     if count < function.least or (function.most is not None and count > function.most):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from router.expressions.nodes import Node
-from router.suggest import as_text, closest, edit_distance, meaning
+from router.suggest import as_text, closest, is_sure, meaning
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -23,8 +23,6 @@ _NAMES_OF_ROOTS = frozenset({"payload", "def", "var"})
 """Roots that are so much ours that a field of an unknown element hardly has the name."""
 _DEPTH_MAX = 6
 _SHOWN_MAX = 8
-_LONG = 8
-"""Letters of a name that is hardly near another by chance."""
 
 
 def read_field(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> Type:
@@ -98,15 +96,15 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
             "unknown-name",
             message,
             node,
-            meaning(near) or (f"known names: {known}" if known else None),
+            meaning(name, near) or (f"known names: {known}" if known else None),
         )
     elif near:
         run.note(
             "misspelt-field",
             message,
             node,
-            meaning(near),
-            sure=len(name) >= _LONG or edit_distance(name, near[0], 2) <= 1,
+            meaning(name, near),
+            sure=is_sure(name, near[0]),
         )
     else:
         found = _found_at(view.root, name)
@@ -132,7 +130,7 @@ def _nearly(run: TypeWalk, node: Node, view: TypeScope) -> None:
     if near:
         known_by = "sender" if in_shape else "sample of this event"
         message = f"the {known_by} has no '{name}' in {said}"
-        run.warn("misspelt-field", message, node, meaning(near))
+        run.warn("misspelt-field", message, node, meaning(name, near))
     elif others and in_shape:
         message = f"{said} has no field '{name}' in these events"
         hint = f"events that have it: {', '.join(others[:_SHOWN_MAX])}"

@@ -293,7 +293,7 @@ def check_word(
         message = f"'{text[:60]}' is another name of the same sender"
         run.note("provider-alias", message, literal, f"write {instead}, as the endpoint does")
     elif near:
-        hint = meaning(near, _literal, fix=value is None)
+        hint = meaning(text, near, _literal, fix=value is None)
         run.note("misspelt-value", message, literal, hint)
     elif kind.known or len(kind.texts or ()) > 1:
         run.warn("value-not-known", message, literal, f"known values: {shown}")

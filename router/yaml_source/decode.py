@@ -224,7 +224,11 @@ class Decoder:
         names = [n for n in self._keys[kind] if n != kind.shorthand]
         near = self._suggest.closest(name, names)
         taken = any(one in node.entries for one in near)
-        hint = meaning(near, fix=not taken) or self._home(name) or f"known keys: {', '.join(names)}"
+        hint = (
+            meaning(name, near, fix=not taken)
+            or self._home(name)
+            or f"known keys: {', '.join(names)}"
+        )
         self._fault("unknown-key", f"unknown key '{shown(name)}' in {kind.called}", key, hint)
         return near[0] if near else "?"
 

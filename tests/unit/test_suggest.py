@@ -39,12 +39,18 @@ def test_long_names_use_the_budget_up_sooner() -> None:
 
 
 def test_a_lone_near_name_is_a_fix_and_one_of_several_is_only_a_hint() -> None:
-    lone = meaning(Suggester().closest("shp", ["shop", "mail"]), lambda name: f"<{name}>")
+    lone = meaning("shp", Suggester().closest("shp", ["shop", "mail"]), lambda name: f"<{name}>")
     assert isinstance(lone, FixHint)
     assert (lone, lone.text) == ("did you mean 'shop'?", "<shop>")
     several = Suggester().hint("shap", ["shop", "ship"])
     assert several == "did you mean 'shop'?"
     assert not isinstance(several, FixHint)
+
+
+def test_a_word_that_may_be_near_by_chance_is_only_a_hint() -> None:
+    assert Suggester().hint("amount", ["account"]) == "did you mean 'account'?"
+    assert not isinstance(Suggester().hint("amount", ["account"]), FixHint)
+    assert isinstance(Suggester().hint("ORDERS/PIAD", ["orders/paid"]), FixHint)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,9 @@ def headers_never_there(file: CompiledFile) -> Found:
             if lower != name:
                 message = f"no header is called '{name}': their names are lower case here"
                 yield place, message, FixHint(f'write headers."{lower}"', in_quotes(lower))
-            elif name not in known and (hint := meaning(closest(name, sorted(known)), in_quotes)):
+            elif name not in known and (
+                hint := meaning(name, closest(name, sorted(known)), in_quotes)
+            ):
                 yield place, f"no sender of this file sends a header '{name}'", hint
 
 

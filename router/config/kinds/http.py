@@ -140,7 +140,7 @@ class HttpCompiler:
                 "unknown-value",
                 f"'{text.shown}' is not a method",
                 text,
-                meaning([found]) if found else f"known: {', '.join(METHODS)}",
+                meaning(text.value, [found]) if found else f"known: {', '.join(METHODS)}",
             )
         return text.value
 
