@@ -1,5 +1,6 @@
 """The `router` command: a table of subcommands, and the one place where errors become words."""
 
+import gc
 import os
 import sys
 import traceback
@@ -118,7 +119,9 @@ def main() -> None:
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
         sys.exit(complete(instruction))
-    sys.exit(run(sys.argv[1:], os.environ))
+    code = run(sys.argv[1:], os.environ)
+    gc.freeze()  # the process ends: nobody needs what a last collection would look through
+    sys.exit(code)
 
 
 def complete(instruction: str) -> int:
