@@ -55,8 +55,7 @@ class TrialRecord(msgspec.Struct):
                 self.planned(happened.delivery, happened.plan)
             case AttemptEnded(job, settlement):
                 key, attempt = (job.rule, job.action), settlement.attempt
-                if attempt.outcome != "skipped":
-                    self.begun.setdefault(key, {}).setdefault(job.id, []).append(attempt.started_at)
+                self.begun.setdefault(key, {}).setdefault(job.id, []).append(attempt.started_at)
                 if (end := _ENDS.get(settlement.state)) is not None:
                     self.ends.setdefault(key, set()).add(end)
             case Defect() | StoreFailed():  # ours, which no test may pass over

@@ -27,7 +27,11 @@ rules:
     events: orders/paid
     match: headers."x-tier" == 'gold' && decimal(payload.total_price) >= 1.5
     actions: {log: "{{ payload.name }}"}
-  - {id: tried, mode: shadow, from: shop, actions: {log: x}}
+  - id: tried
+    mode: shadow
+    from: shop
+    match: starts_with(delivery.received_at, '2026-09-21')
+    actions: {log: '{{ headers."x-token" }}'}
   - {id: bounced, from: mail, events: bounce, actions: {log: "{{ payload.email }}"}}
 """
 BODY = b'{"id": 7, "name": "caf\\u00e9: #1, \\"x\\"", "total_price": 1.50, "note": "1e3"}'
@@ -35,6 +39,7 @@ HEADERS = (
     ("x-shopify-topic", "orders/paid"),
     ("x-shopify-hmac-sha256", "[removed]"),
     ("x-tier", "gold"),
+    ("x-token", "[removed]"),
     ("x-other", "unread"),
 )
 
