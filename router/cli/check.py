@@ -64,7 +64,7 @@ FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
 @click.option("--explain", "code", metavar="CODE", help="Print the page of a code, nothing else.")
 def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: Any) -> None:
     """
-    Check a rules file. Needs no secrets, starts nothing, calls nobody.
+    Check a rules file. Needs no secrets, runs nothing of it, calls nobody.
 
     Several files are checked one by one, each as a rules file of its own.
     """

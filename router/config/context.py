@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from router.config.schema import FileEntry
+from router.config.scripts import ScriptLint
 from router.providers import Provider
 from router.suggest import Suggester
 from router.yaml_source import (
@@ -31,9 +32,9 @@ class LoadContext:
     `resolved` collects every environment value that was used (None where a default stood in);
     `used_secrets` the secrets that something refers to. `included` holds the texts of the files
     that were read as part of this one, by name. A `thorough` load keeps in `written` where each
-    template stands, by its text. `reworked` are the providers of endpoints whose `verify` has
-    keys, by the position of the endpoint. `tested`: tests are about to run or are judged, so the
-    files that they need, `test_data`, are read.
+    template stands, by its text, and has scripts judged by `script_lint`. `reworked` are the
+    providers of endpoints whose `verify` has keys, by the position of the endpoint. `tested`:
+    tests are about to run or are judged, so the files that they need, `test_data`, are read.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class LoadContext:
         self.used_secrets: set[str] = set()
         self.included: Mapping[str, str] = {}
         self.thorough = False
+        self.script_lint: ScriptLint | None = None
         self.written: dict[str, list[SourceText]] = {}
         self.nullable: set[int] = set()
         self.reworked: dict[int, Provider] = {}

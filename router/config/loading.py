@@ -27,6 +27,7 @@ from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
 from router.config.samples import check_samples
 from router.config.schema import FileEntry
+from router.config.scripts import ScriptLint
 from router.config.senders import EndpointSenders
 from router.config.targets import targets
 from router.config.trials import Trials
@@ -66,6 +67,7 @@ def load(
     files: Files | None = None,
     tests: bool = False,
     thorough: bool = False,
+    script_lint: ScriptLint | None = None,
 ) -> Loaded:
     """
     Read a rules file and what it includes.
@@ -74,13 +76,15 @@ def load(
     is where `{env: NAME}` looks, except for secrets, which are never read here. `dev` lets
     targets without an address call the local sink. Included files come from `files`, by default
     that folder; `tests` reads files of tests beside them too. `thorough` also makes what the
-    actions send from samples, looks for the programs that they run, and for unused pragmas.
+    actions send from samples, looks for the programs that they run, and for unused pragmas, and has
+    `script_lint` judge scripts.
     """
     with _without_collecting():
         report = Report(Source(text, path))
         files = files or FolderFiles(Path(path).absolute().parent)
         with suppress(MemoryError):
-            return _load(report, env, files, dev=dev, tests=tests, thorough=thorough)
+            lint = script_lint if thorough else None
+            return _load(report, env, files, lint, dev=dev, tests=tests, thorough=thorough)
         report = Report(Source(text, path))
         report.error("too-big", NO_MEMORY, 0, 1)
         return Loaded(None, report.sorted())
@@ -90,6 +94,7 @@ def _load(
     report: Report,
     env: Mapping[str, str],
     files: Files,
+    script_lint: ScriptLint | None,
     *,
     dev: bool,
     tests: bool,
@@ -105,7 +110,7 @@ def _load(
     pragmas = Pragmas(report)
     known = providers.builtin()
     context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
-    context.included, context.thorough = included, thorough
+    context.included, context.thorough, context.script_lint = included, thorough, script_lint
     context.tested = tests or thorough
     compiled, senders = _compile(context, text)
     ruleset = compiled.ruleset

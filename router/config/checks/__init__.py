@@ -18,6 +18,7 @@ from router.config.checks import (
     lookalikes,
     names,
     rules,
+    scripts,
     secrets,
 )
 from router.config.checks.base import CompiledFile, FileCheck, Place, SourceSpan, TextSpan
@@ -211,6 +212,13 @@ CHECKS = (
         "secret-in-file",
         "A secret's value is written into the file.",
         secrets.secrets_in_file,
+        "thorough",
+        "warning",
+    ),
+    FileCheck(
+        "shellcheck",
+        "shellcheck, where it is installed, finds an error or a doubtful line in a script.",
+        scripts.doubtful_scripts,
         "thorough",
         "warning",
     ),

@@ -69,9 +69,7 @@ def _safe(kind: Type) -> bool:
 
 def variables_not_given(file: CompiledFile) -> Found:
     """Variables of a shell's script that neither the action nor the script itself sets."""
-    for _, entry, spec in _commands(file):
-        if (script := _script(entry, spec)) is None:
-            continue
+    for _, script, spec in scripts_of(file):
         given = {name for name, _ in (*spec.env, *spec.files)}
         given |= {*spec.pass_env, *CHILD_VARIABLES, *WEBHOOK_VARIABLES}
         for name, start, end in variables_used(script.value):
@@ -83,9 +81,10 @@ def variables_not_given(file: CompiledFile) -> Found:
                 )
 
 
-def _script(entry: ShellEntry, spec: ShellSpec) -> SourceText | None:
-    """What a shell is given to read: a script, or the argument behind `-c`."""
-    words = [text.value for text in entry.argv or ()] if entry.script is None else spec.interpreter
-    if not words or not SHELL_NAME.fullmatch(PurePath(words[0]).name):
-        return None
-    return entry.script or code_argument(entry.argv or [])
+def scripts_of(file: CompiledFile) -> Iterator[tuple[tuple[str, ...], SourceText, ShellSpec]]:
+    """What shells read, a script or the argument behind `-c`, and the words that start them."""
+    for _, entry, spec in _commands(file):
+        words = [text.value for text in entry.argv or ()] or list(spec.interpreter)
+        script = entry.script or code_argument(entry.argv or [])
+        if script is not None and SHELL_NAME.fullmatch(PurePath(words[0]).name):
+            yield (tuple(words) if entry.script else (words[0],)), script, spec
