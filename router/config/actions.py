@@ -10,8 +10,9 @@ from router.config.kinds import SCHEMAS
 from router.config.kinds.base import CompileContext, Surroundings
 from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry
-from router.config.settings import NAME, chosen_retry, shape
+from router.config.settings import chosen_retry, shape
 from router.config.shared import SharedActions, SharedUse
+from router.config.spelling import NAME
 from router.kinds import KINDS
 from router.model.retry import RetryPolicy
 from router.model.settings import Api, Target

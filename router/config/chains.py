@@ -8,13 +8,12 @@ from typing import get_args
 from router.config.context import LoadContext
 from router.config.kinds import SCHEMAS
 from router.config.language import ExpressionSite, Language
-from router.config.schema import ActionEntry, ConcurrencyEntry
+from router.config.schema import LIMIT_MAX, ActionEntry, ConcurrencyEntry
 from router.model.job import Group, Predecessor, Wanted
 from router.rules.specs import Concurrency
 from router.yaml_source import Mapping, Node, Scalar, SourceText, described, means_nothing
 from router.yaml_source import Sequence as List
 
-LIMIT_MAX = 10_000
 _ENDS: tuple[str, ...] = get_args(Wanted)
 
 

@@ -1,6 +1,7 @@
 """What every check of one load shares: the report, the names of the file, and its surroundings."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from router.config.schema import FileEntry
@@ -9,11 +10,13 @@ from router.providers import Provider
 from router.suggest import Suggester
 from router.yaml_source import (
     Entry,
+    EntryKey,
     Node,
     Report,
     Scalar,
     SourceText,
     instead,
+    keys_of,
     offsets,
     opening,
     within,
@@ -138,8 +141,12 @@ class LoadContext:
             self.unknown("unknown-secret", "secret", name, known.items if known else ())
         return name.value
 
-    def one_of(self, code: str, entry: Entry, names: tuple[str, ...]) -> str | None:
-        """The single one of these keys that the entry has; an error if none or several."""
+    def one_of(self, code: str, entry: Entry, names: tuple[str, ...] = ()) -> str | None:
+        """
+        The single one of these keys (left out: of those its class declares) that the entry has; an
+        error if none or several.
+        """
+        names = names or next(rule.keys for rule in entry.key_rules if rule.how == "one")
         given = [n for n in names if entry.has(n)]
         if len(given) == 1:
             return given[0]
@@ -154,11 +161,11 @@ class LoadContext:
         )
         return None
 
-    def above_zero(self, entry: Entry, *keys: str) -> None:
-        """Report those of these numbers that are zero or less."""
-        for key in keys:
-            if (value := getattr(entry, key)) is not None and value <= 0:
-                self.error("bad-value", f"'{key}' must be above zero", entry.at(key))
+    def above_zero(self, entry: Entry) -> None:
+        """Report those numbers that are zero or less, and that the class says must not be."""
+        for key in _above_zero(type(entry)):
+            if (value := getattr(entry, key.field)) is not None and value <= 0:
+                self.error("bad-value", f"'{key.name}' must be above zero", entry.at(key.name))
 
     def path(self, text: SourceText | None) -> str | None:
         """A file beside the rules file, or an absolute one."""
@@ -172,6 +179,11 @@ class LoadContext:
         if kept:
             self.resolved[name.value] = value
         return default.value if value is None and default is not None else value
+
+
+@cache
+def _above_zero(kind: type[Entry]) -> tuple[EntryKey, ...]:
+    return tuple(key for key in keys_of(kind) if key.limits.gt == 0)
 
 
 def _node(node: Node | SourceText) -> Node:

@@ -14,7 +14,8 @@ from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
 from router.config.recovery import recovering
 from router.config.schema import DedupeEntry, EndpointEntry
-from router.config.settings import ID, parsed_url, shape
+from router.config.settings import parsed_url, shape
+from router.config.spelling import ENDPOINT_ID, ENDPOINTS_TAKEN, ID, PATH
 from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider
@@ -22,12 +23,9 @@ from router.providers import own as router_itself
 from router.rules.scope import ROOTS
 from router.yaml_source import SourceText, shown
 
-RESERVED = frozenset({"all", OWN})
-_ENDPOINT_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ID_MIN = 16
 _DELIVERY_ID = re.compile(r"\{\{\s*delivery\.id\s*\}\}")
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
-_PATH = re.compile(r"/[!-~]*")
 
 
 def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
@@ -40,14 +38,14 @@ def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
     taken: dict[str, str] = {}
     for name, entry in context.file.endpoints or ():
         shape(context, name, ID, "an endpoint")
-        if name.value in RESERVED:
+        if name.value in ENDPOINTS_TAKEN:
             context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
         if entry.verify is not None and entry.verify.mode is None:
             own = reworked(context, name.value, entry)
             context.reworked |= {} if own is None else {entry.node.start: own}
         _known_provider(context, entry)
         _secrets_or_unsigned(context, entry)
-        context.above_zero(entry, "body_max", "tolerance", "expect_every")
+        context.above_zero(entry)
         found[name.value] = _endpoint(
             context, name.value, entry, _addresses(context, entry, prefix)
         )
@@ -154,11 +152,11 @@ def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple
         found.append(f"{prefix}/wh_{text.value}")
     for path in entry.paths or ():
         if (text := setting(context, path)) is not None:
-            if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
+            if not PATH.fullmatch(text.value):
                 message = f"'{text.shown}' is not a path like '/webhooks/shop'"
                 context.error("bad-path", message, text)
             found.append(prefix + text.value)
-    if entry.id is None and entry.paths is None and not entry.broken & {"id", "paths"}:
+    if entry.id is None and not entry.paths and not entry.broken & {"id", "paths"}:
         context.error(
             "no-address", "this endpoint has no address", entry.node, "give it an 'id' or 'paths'"
         )
@@ -191,7 +189,7 @@ def _public_url(context: LoadContext, entry: EndpointEntry, base_url: str) -> st
 
 
 def _endpoint_id(context: LoadContext, text: SourceText) -> None:
-    if not _ENDPOINT_ID.fullmatch(text.value):
+    if not ENDPOINT_ID.fullmatch(text.value):
         context.error(
             "bad-endpoint-id",
             f"'{text.shown}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -",
@@ -286,7 +284,7 @@ def _usual_answer(provider: Provider | None) -> FixedAnswer | None:
 def _dedupe(context: LoadContext, entry: DedupeEntry | None) -> Dedupe:
     if entry is None:
         return Dedupe()
-    context.above_zero(entry, "window")
+    context.above_zero(entry)
     key = entry.key.value if entry.key and entry.mode is None else None
     mode = entry.mode or ("id" if entry.key is None else "key")
     return Dedupe(mode, key, entry.window or Dedupe().window_ms)

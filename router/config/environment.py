@@ -1,12 +1,9 @@
 """Settings that are a text or an environment variable."""
 
-import re
-
 from router.config.context import LoadContext
 from router.config.server_schema import SettingEntry
+from router.config.spelling import VARIABLE
 from router.yaml_source import SourceText
-
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def setting(

@@ -10,7 +10,7 @@ from router.config.context import LoadContext
 from router.config.matchers import MatcherCompiler
 from router.config.schema import RuleEntry
 from router.config.snapshots import read_snapshots, snapshots_path
-from router.config.trial_schema import AnswerEntry, CallEntry, ExpectEntry, TrialEntry
+from router.config.trial_schema import CallEntry, ExpectedAnswerEntry, ExpectEntry, TrialEntry
 from router.kinds import KINDS
 from router.model.job import ActionKind
 from router.model.trial import ActionKey, Expected, ExpectedAnswer, ExpectedCall, Snapshot, Step
@@ -102,7 +102,7 @@ class Expectations:
         self._one_for_each(trial, sends, "answer", "answers", len(entry.answer))
         return tuple(self._answer(one) for one in entry.answer)
 
-    def _answer(self, entry: AnswerEntry) -> ExpectedAnswer:
+    def _answer(self, entry: ExpectedAnswerEntry) -> ExpectedAnswer:
         given = [key for key in ExpectedAnswer.__struct_fields__ if entry.has(key)]
         if not given and not entry.broken:
             self._bad("nothing is expected of this answer", entry.node)

@@ -8,7 +8,16 @@ from router.config.schema import ActionEntry, SharedActionEntry
 from router.config.trial_schema import CallEntry, ReplyEntry, TextMatchEntry
 from router.kinds import KINDS
 from router.kinds.kind import CallForm
-from router.yaml_source import EntryKey, FurtherKeys, Node, SourceText, Table
+from router.yaml_source import (
+    Entry,
+    EntryKey,
+    FurtherKeys,
+    KeyRule,
+    Node,
+    SourceText,
+    Table,
+    one,
+)
 
 _REPLY_TYPES: Mapping[CallForm, Any] = {
     "text": SourceText,
@@ -22,7 +31,10 @@ _CALL_TYPES: Mapping[CallForm, Any] = {
     "table": Table[TextMatchEntry],
     "json": Node | None,
 }
-_ACTIONS = tuple(EntryKey(key, key, row.entry, row.about) for key, row in SCHEMAS.items())
+_ACTIONS = tuple(
+    EntryKey(key, key, row.entry, row.about, examples=list(row.examples) or None)
+    for key, row in SCHEMAS.items()
+)
 _REPLIES = [kind.reply for kind in KINDS.values() if kind.reply is not None]
 _CONTENTS = {name: part for reply in _REPLIES for name, part in reply.contents.items()}
 _CALLS = {name: field for kind in KINDS.values() for name, field in kind.calls.items()}
@@ -41,3 +53,9 @@ FURTHER: FurtherKeys = {
     ),
     CallEntry: tuple(EntryKey(n, n, _CALL_TYPES[f.form], f.about) for n, f in _CALLS.items()),
 }
+
+FURTHER_RULES: Mapping[type[Entry], tuple[KeyRule, ...]] = {
+    ActionEntry: (one(*SCHEMAS, "use"),),
+    SharedActionEntry: (one(*SCHEMAS),),
+}
+"""What these keys say of each other."""

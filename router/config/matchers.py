@@ -1,15 +1,14 @@
 """Expected values of tests: plain ones, and matchers in their place."""
 
-from typing import Any, get_args
+from typing import Any
 
 from router.config.context import LoadContext
 from router.config.language import json_value, plain_value
-from router.config.trial_schema import TextMatchEntry
+from router.config.trial_schema import HOW, TextMatchEntry
 from router.expressions.regex import fault_of
 from router.model.trial import Matcher
 from router.yaml_source import Entry, Node, Scalar, Sequence, SourceText, Table
 
-HOW: tuple[str, ...] = get_args(Matcher.__annotations__["how"])
 _FLAGS = ("any", "absent")
 
 
@@ -35,7 +34,7 @@ class MatcherCompiler:
     def _text(self, entry: TextMatchEntry) -> Any:
         if entry.text is not None:
             return entry.text.value
-        how = self.context.one_of("exactly-one", entry, HOW[1:])
+        how = self.context.one_of("exactly-one", entry)
         value = getattr(entry, how) if how is not None else None
         if how is None or value is None:
             return Matcher("any")  # its fault has been reported

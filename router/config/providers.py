@@ -12,7 +12,8 @@ from router.config.language import json_value
 from router.config.plugins import Plugins
 from router.config.provider_schema import ProofEntry, ProviderEntry, VerifyEntry
 from router.config.schema import EndpointEntry
-from router.config.settings import ID, shape
+from router.config.settings import shape
+from router.config.spelling import ID
 from router.model.settings import OWN
 from router.providers import Definition, Provider
 from router.providers.definition import VerifyRule

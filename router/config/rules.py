@@ -3,13 +3,13 @@
 from router.config.actions import ActionCompiler
 from router.config.chains import concurrency
 from router.config.context import LoadContext
-from router.config.endpoints import RESERVED
 from router.config.kinds.base import Surroundings
 from router.config.language import ExpressionSite, Language
 from router.config.rule_types import RuleTexts
 from router.config.schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders, EventNames, SenderSet
-from router.config.settings import ID, NAME, chosen_retry, shape
+from router.config.settings import chosen_retry, shape
+from router.config.spelling import ENDPOINTS_TAKEN, ID, NAME
 from router.config.unsupported import RESERVED_WORDS
 from router.expressions import Expression
 from router.model.settings import OWN
@@ -107,7 +107,7 @@ class RuleCompiler:
         known = self.context.file.endpoints
         names = [text.value for text in entry.sources or ()]
         for text in entry.sources or ():
-            if text.value not in RESERVED and (known is None or text.value not in known):
+            if text.value not in ENDPOINTS_TAKEN and (known is None or text.value not in known):
                 self.context.unknown(
                     "unknown-endpoint", "endpoint", text, known.items if known else ()
                 )
@@ -118,7 +118,7 @@ class RuleCompiler:
     def _condition(self, entry: ConditionEntry, place: ExpressionSite) -> Condition | None:
         if entry.test is not None:
             return Condition(entry.test.value, test=self.language.expression(entry.test, place))
-        if not entry.broken and self.context.one_of("exactly-one", entry, ("not", "any")) is None:
+        if not entry.broken and self.context.one_of("exactly-one", entry) is None:
             return None
         if entry.negated is not None:
             inner = self._condition(entry.negated, place)

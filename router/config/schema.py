@@ -11,29 +11,70 @@ import msgspec
 
 from router.config.provider_schema import AnswerEntry, ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
+from router.config.spelling import (
+    ENDPOINT_ID,
+    ENDPOINTS_TAKEN,
+    HEADER,
+    ID,
+    NAME,
+    PATH,
+    URL,
+    VARIABLE,
+)
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
-from router.yaml_source import Entry, Node, OpenEntry, SourceText, Table, doc, named
+from router.model.retry import BUILT_IN
+from router.yaml_source import (
+    Entry,
+    Node,
+    OpenEntry,
+    SourceText,
+    Table,
+    doc,
+    most,
+    named,
+    needs,
+    none,
+    one,
+    some,
+)
+
+SCHEDULE_MAX = 100
+"""Delays of a retry policy."""
+LIMIT_MAX = 10_000
+"""Runs of a group at once."""
 
 
-@named("this secret", hidden=True)
+@named("this secret", hidden=True, rules=(one("env", "file", "credential"),))
 class SecretEntry(Entry):
     """One entry of `secrets`: where a value comes from, never the value."""
 
-    env: Annotated[SourceText | None, doc("The environment variable that holds it.")] = None
-    file: Annotated[SourceText | None, doc("The file that holds it, relative to this one.")] = None
-    credential: Annotated[
-        SourceText | None, doc("Its name in systemd's credentials directory.")
+    env: Annotated[
+        SourceText | None,
+        doc(
+            "The environment variable that holds it.",
+            "SHOP_WEBHOOK_SECRET",
+            pattern=VARIABLE.pattern,
+        ),
     ] = None
-    until: Annotated[Day | None, doc("From 00:00 UTC of this day it verifies nothing.")] = None
+    file: Annotated[
+        SourceText | None, doc("The file that holds it, relative to this one.", "keys/mail.pem")
+    ] = None
+    credential: Annotated[
+        SourceText | None, doc("Its name in systemd's credentials directory.", "hub")
+    ] = None
+    until: Annotated[
+        Day | None, doc("From 00:00 UTC of this day it verifies nothing.", "2026-12-01")
+    ] = None
 
 
-@named("'url'", shorthand="text")
+@named("'url'", shorthand="text", rules=(one("env", "secret"), needs("default", "env")))
 class UrlEntry(SettingEntry):
     """A target's `url`: a text, an environment variable, or a secret."""
 
     secret: Annotated[
-        SourceText | None, doc("The secret that holds the whole address: masked everywhere.")
+        SourceText | None,
+        doc("The secret that holds the whole address: masked everywhere.", "chat_url"),
     ] = None
 
 
@@ -41,44 +82,62 @@ class UrlEntry(SettingEntry):
 class BasicEntry(Entry):
     """`auth: {basic: …}`: a user and the name of a secret."""
 
-    user: Annotated[SourceText | None, doc("The user.")] = None
-    password: Annotated[SourceText | None, doc("The secret that is the password.")] = None
+    user: Annotated[SourceText | None, doc("The user.", "router")] = None
+    password: Annotated[SourceText | None, doc("The secret that is the password.", "erp")] = None
 
 
-@named("'auth'")
+@named("'auth'", rules=(one("bearer", "basic", "header"),))
 class AuthEntry(Entry):
     """How a call proves who it is; every S names a secret."""
 
-    bearer: Annotated[SourceText | None, doc("The secret sent as `Authorization: Bearer`.")] = None
+    bearer: Annotated[
+        SourceText | None, doc("The secret sent as `Authorization: Bearer`.", "erp")
+    ] = None
     basic: Annotated[BasicEntry | None, doc("User, and the secret that is the password.")] = None
     header: Annotated[
         Table[SourceText] | None,
-        doc("One header's name, and the secret it holds."),
+        doc(
+            "One header's name, and the secret it holds.",
+            {"X-Api-Key": "erp"},
+            names=HEADER.pattern,
+            min_length=1,
+            max_length=1,
+        ),
     ] = None
 
 
-@named("'key'", shorthand="path")
+@named("'key'", shorthand="path", rules=(one("secret"),))
 class KeyEntry(Entry):
     """The private key of a client certificate: a path, or a secret."""
 
     path: Annotated[SourceText | None, doc("The file.")] = None
-    secret: Annotated[SourceText | None, doc("The secret that holds the key.")] = None
+    secret: Annotated[SourceText | None, doc("The secret that holds the key.", "client_key")] = None
 
 
-@named("'tls'")
+@named("'tls'", rules=(some("ca", "cert"), needs("key", "cert")))
 class TlsEntry(Entry):
     """How a connection is secured beyond the system's own trust."""
 
     ca: Annotated[
-        SourceText | None, doc("A file of certificates to trust instead of the system's.")
+        SourceText | None,
+        doc("A file of certificates to trust instead of the system's.", "tls/ca.pem"),
     ] = None
-    cert: Annotated[SourceText | None, doc("A file with the client certificate.")] = None
+    cert: Annotated[
+        SourceText | None, doc("A file with the client certificate.", "tls/client.pem")
+    ] = None
     key: Annotated[
         KeyEntry | None, doc("The client certificate's private key: a file, or {secret: NAME}.")
     ] = None
 
 
-@named("'sign'", required=("secrets",))
+@named(
+    "'sign'",
+    required=("secrets",),
+    rules=(
+        one("scheme", "header"),
+        *(needs(key, "header") for key in ("algorithm", "encoding", "prefix")),
+    ),
+)
 class SignEntry(Entry):
     """How calls are signed; every secret signs, the newest first."""
 
@@ -86,10 +145,14 @@ class SignEntry(Entry):
         Literal["standard-webhooks"] | None,
         doc("How the signature is made; only standard-webhooks needs no other key."),
     ] = None
-    secrets: Annotated[list[SourceText] | None, doc("The secrets that sign, the newest first.")] = (
-        None
-    )
-    header: Annotated[SourceText | None, doc("The header that carries the signature.")] = None
+    secrets: Annotated[
+        list[SourceText] | None,
+        doc("The secrets that sign, the newest first.", ["signing", "signing_old"], min_length=1),
+    ] = None
+    header: Annotated[
+        SourceText | None,
+        doc("The header that carries the signature.", "X-Signature", pattern=HEADER.pattern),
+    ] = None
     algorithm: Annotated[
         Literal["sha256", "sha512"] | None,
         doc("The hash. Default sha256."),
@@ -97,23 +160,27 @@ class SignEntry(Entry):
     encoding: Annotated[
         Literal["hex", "base64"] | None, doc("How the signature is written. Default hex.")
     ] = None
-    prefix: Annotated[SourceText | None, doc("What stands before it.")] = None
+    prefix: Annotated[SourceText | None, doc("What stands before it.", "sha256=")] = None
 
 
 @named("this target", required=("url",))
 class TargetEntry(Entry):
     """One entry of `targets`: host, credentials and limits in one place."""
 
-    url: Annotated[UrlEntry | None, doc("The address: a text, {env: NAME}, or {secret: NAME}.")] = (
-        None
-    )
+    url: Annotated[
+        UrlEntry | None,
+        doc("The address: a text, {env: NAME}, or {secret: NAME}.", pattern=URL.pattern),
+    ] = None
     auth: Annotated[AuthEntry | None, doc("How every call proves who it is.")] = None
-    headers: Annotated[Table[SourceText] | None, doc("Headers of every call; templates.")] = None
+    headers: Annotated[
+        Table[SourceText] | None,
+        doc("Headers of every call; templates.", {"X-Source": "router"}, names=HEADER.pattern),
+    ] = None
     rate: Annotated[
         Rate | None, doc("Calls begun in a second, minute or hour. Default: no limit.")
     ] = None
-    concurrency: Annotated[int | None, doc("Calls at once. Default 16.")] = None
-    timeout: Annotated[Duration | None, doc("For one call. Default 30s.")] = None
+    concurrency: Annotated[int | None, doc("Calls at once. Default 16.", gt=0)] = None
+    timeout: Annotated[Duration | None, doc("For one call. Default 30s.", gt=0)] = None
     tls: Annotated[TlsEntry | None, doc("Trust and client certificate of every call.")] = None
     sign: Annotated[SignEntry | None, doc("Sign every call.")] = None
     breaker: Annotated[
@@ -129,8 +196,10 @@ class DedupeEntry(Entry):
         Literal["off", "body", "id"] | None,
         doc("What makes two deliveries the same: id (default), body, or off."),
     ] = None
-    key: Annotated[SourceText | None, doc("An expression whose value does.")] = None
-    window: Annotated[Duration | None, doc("How long a copy is recognised. Default 7d.")] = None
+    key: Annotated[SourceText | None, doc("An expression whose value does.", "payload.id")] = None
+    window: Annotated[Duration | None, doc("How long a copy is recognised. Default 7d.", gt=0)] = (
+        None
+    )
 
 
 @named("'api'")
@@ -138,12 +207,12 @@ class ApiEntry(Entry):
     """An endpoint's `api`: how its sender's own API is called."""
 
     base: Annotated[SettingEntry | None, doc("The address of the sender's own API.")] = None
-    token: Annotated[SourceText | None, doc("The secret that opens it.")] = None
+    token: Annotated[SourceText | None, doc("The secret that opens it.", "hub_token")] = None
     app: Annotated[
         SettingEntry | None, doc("The app's id; the secret is then its private key.", "123456")
     ] = None
     graphql: Annotated[bool | None, doc("Whether its GraphQL interface is used.")] = None
-    graphql_path: Annotated[SourceText | None, doc("Where that is.")] = None
+    graphql_path: Annotated[SourceText | None, doc("Where that is.", "/graphql")] = None
 
 
 @named("'recover'")
@@ -157,7 +226,11 @@ class RecoverEntry(Entry):
     ] = None
 
 
-@named("this endpoint", required=("provider",))
+@named(
+    "this endpoint",
+    required=("provider",),
+    rules=(some("id", "paths"), most("verify", "secrets", value="none")),
+)
 class EndpointEntry(Entry):
     """One entry of `endpoints`: a receiving address."""
 
@@ -166,33 +239,45 @@ class EndpointEntry(Entry):
         doc(
             "16 to 128 of A-Z a-z 0-9 _ -; served at {base_url}/wh_ID.",
             "8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54",
+            pattern=ENDPOINT_ID.pattern,
         ),
     ] = None
     paths: Annotated[
-        list[SettingEntry] | None, doc("Other paths it is served at.", ["/webhooks/shop"])
+        list[SettingEntry] | None,
+        doc(
+            "Other paths it is served at.",
+            ["/webhooks/shop"],
+            pattern=PATH.pattern,
+            min_length=1,
+        ),
     ] = None
     public_url: Annotated[
         SettingEntry | None,
         doc(
             "What the sender was told, if not {base_url} and the path: signed by some.",
             "https://hooks.example.com/shop",
+            pattern=URL.pattern,
         ),
     ] = None
     provider: Annotated[
-        SourceText | None, doc("Who sends: a built-in provider, or one of `providers`.")
+        SourceText | None, doc("Who sends: a built-in provider, or one of `providers`.", "shopify")
     ] = None
-    secrets: Annotated[list[SourceText] | None, doc("What verifies; all of them are tried.")] = None
+    secrets: Annotated[
+        list[SourceText] | None, doc("What verifies; all of them are tried.", ["shop", "shop_old"])
+    ] = None
     verify: Annotated[VerifyEntry | None, doc("none: accept everybody.")] = None
     dedupe: Annotated[
         DedupeEntry | None,
         doc("How copies are recognised: off, body, {key: EXPR}, {window: 14d}."),
     ] = None
     body_max: Annotated[
-        Size | None, doc("The largest body. Default the provider's, signed or not.")
+        Size | None, doc("The largest body. Default the provider's, signed or not.", gt=0)
     ] = None
-    allow_from: Annotated[list[SourceText] | None, doc("Address ranges that may send.")] = None
+    allow_from: Annotated[
+        list[SourceText] | None, doc("Address ranges that may send.", "provider", ["10.20.0.0/16"])
+    ] = None
     tolerance: Annotated[
-        Duration | None, doc("How old a signed time stamp may be. Default the provider's.")
+        Duration | None, doc("How old a signed time stamp may be. Default the provider's.", gt=0)
     ] = None
     replay_guard: Annotated[bool | None, doc("Also know each event by its name and body.")] = None
     on_redelivery: Annotated[
@@ -206,14 +291,14 @@ class EndpointEntry(Entry):
     ] = None
     expect_every: Annotated[
         Duration | None,
-        doc("Warn when nothing has come for this long."),
+        doc("Warn when nothing has come for this long.", gt=0),
     ] = None
     recover: Annotated[
         RecoverEntry | None, doc("Ask the sender for what it could not deliver.")
     ] = None
 
 
-@named("this condition", shorthand="test")
+@named("this condition", shorthand="test", rules=(one("not", "any"),))
 class ConditionEntry(Entry):
     """One item of `match`: an expression, or `not` one, or `any` of several."""
 
@@ -224,7 +309,7 @@ class ConditionEntry(Entry):
         msgspec.field(default=None, name="not")
     )
     any_of: Annotated[
-        "list[ConditionEntry] | None", doc("Conditions of which one must be true.")
+        "list[ConditionEntry] | None", doc("Conditions of which one must be true.", min_length=1)
     ] = msgspec.field(default=None, name="any")
 
 
@@ -237,18 +322,23 @@ class RetryEntry(Entry):
     ] = None
     schedule: Annotated[
         list[Duration] | None,
-        doc("The delays between attempts; attempts = length + 1.", ["5s", "1m", "10m"]),
+        doc(
+            "The delays between attempts; attempts = length + 1.",
+            ["5s", "1m", "10m"],
+            max_length=SCHEDULE_MAX,
+        ),
     ] = None
-    jitter: Annotated[Fraction | None, doc("How much each delay varies, from 0 to 1.")] = None
+    jitter: Annotated[Fraction | None, doc("How much each delay varies, from 0 to 1.", 0.2)] = None
 
 
-@named("this action")
+@named("this action", rules=(needs("with", "use"),))
 class ActionEntry(OpenEntry):
     """One step of a rule: exactly one kind."""
 
-    id: Annotated[SourceText | None, doc("Unique in its rule; left out: the kind of action.")] = (
-        None
-    )
+    id: Annotated[
+        SourceText | None,
+        doc("Unique in its rule; left out: the kind of action.", "erp", pattern=NAME.pattern),
+    ] = None
     retry: Annotated[
         RetryEntry | None,
         doc("When to try again: a policy's name, or one written here. Default by kind of action."),
@@ -257,22 +347,34 @@ class ActionEntry(OpenEntry):
         Literal["rerun", "dead"] | None,
         doc("After the router itself died in the middle: rerun (default) or give up."),
     ] = None
-    use: Annotated[SourceText | None, doc("The name of a shared action to take the rest from.")] = (
-        None
-    )
+    use: Annotated[
+        SourceText | None, doc("The name of a shared action to take the rest from.", "tell_desk")
+    ] = None
     given: Annotated[
-        Table[Node] | None, doc("Values for a shared action, read there as with.NAME.")
+        Table[Node] | None,
+        doc(
+            "Values for a shared action, read there as with.NAME.",
+            {"text": "Order {{ payload.name }}"},
+        ),
     ] = msgspec.field(default=None, name="with")
     after: Annotated[
         Node | None,
-        doc("Actions of this rule to wait for: an id, a list, or {ID: dead} for a failure."),
+        doc(
+            "Actions of this rule to wait for: an id, a list, or {ID: dead} for a failure.",
+            "erp",
+            {"erp": "dead"},
+        ),
     ] = None
     when: Annotated[
-        SourceText | None, doc("An expression; evaluated as the action starts, false cancels it.")
+        SourceText | None,
+        doc(
+            "An expression; evaluated as the action starts, false cancels it.",
+            "results.erp.status == 201",
+        ),
     ] = None
 
 
-@named("this shared action")
+@named("this shared action", rules=(none("id", "use", "after", "when"),))
 class SharedActionEntry(ActionEntry):
     """One entry of `actions`: a step that rules use by its name; `with` are its defaults."""
 
@@ -282,9 +384,14 @@ class ConcurrencyEntry(Entry):
     """A rule's `concurrency`: runs that give `group` the same value take turns."""
 
     group: Annotated[
-        SourceText | None, doc("An expression; runs with the same value are one group.")
+        SourceText | None,
+        doc(
+            "An expression; runs with the same value are one group.", "payload.repository.full_name"
+        ),
     ] = None
-    limit: Annotated[int | None, doc("Runs of a group at once. Default 1.")] = None
+    limit: Annotated[int | None, doc("Runs of a group at once. Default 1.", ge=1, le=LIMIT_MAX)] = (
+        None
+    )
     on_busy: Annotated[
         Literal["queue", "latest", "drop"] | None,
         doc("What a further run does: queue (default), latest or drop."),
@@ -295,15 +402,25 @@ class ConcurrencyEntry(Entry):
     ] = None
 
 
-@named("this rule", required=("id", "from", "actions"))
+@named(
+    "this rule",
+    required=("id", "from", "actions"),
+    rules=(most("otherwise", "match", value=True),),
+)
 class RuleEntry(Entry):
     """One entry of `rules`."""
 
     id: Annotated[
         SourceText | None,
-        doc("Unique and stable: it names jobs, counters and tests.", "paid-orders-to-erp"),
+        doc(
+            "Unique and stable: it names jobs, counters and tests.",
+            "paid-orders-to-erp",
+            pattern=ID.pattern,
+        ),
     ] = None
-    about: Annotated[SourceText | None, doc("What the rule is for.")] = None
+    about: Annotated[
+        SourceText | None, doc("What the rule is for.", "Large paid orders reach the ERP")
+    ] = None
     mode: Annotated[
         Literal["live", "shadow", "paused"] | None,
         doc("live (default), shadow: counted, never acts, or paused: its jobs wait."),
@@ -312,12 +429,17 @@ class RuleEntry(Entry):
         Literal["event", "delivery"] | None,
         doc("event (default), or delivery: one run for a whole batch."),
     ] = None
-    sources: Annotated[list[SourceText] | None, doc("An endpoint, a list of them, or all.")] = (
-        msgspec.field(default=None, name="from")
-    )
+    sources: Annotated[
+        list[SourceText] | None, doc("An endpoint, a list of them, or all.", "shop", min_length=1)
+    ] = msgspec.field(default=None, name="from")
     events: Annotated[
         list[SourceText] | None,
-        doc("Names or patterns: orders/paid, orders/*, push. Left out: every event."),
+        doc(
+            "Names or patterns: orders/paid, orders/*, push. Left out: every event.",
+            "orders/paid",
+            ["orders/*"],
+            min_length=1,
+        ),
     ] = None
     match: Annotated[
         list[ConditionEntry] | None,
@@ -325,6 +447,7 @@ class RuleEntry(Entry):
             "One condition, or a list of which all must hold.",
             "payload.test == false",
             [{"not": "payload.test"}],
+            min_length=1,
         ),
     ] = None
     otherwise: Annotated[
@@ -336,6 +459,7 @@ class RuleEntry(Entry):
             "What happens: one action, or a list.",
             {"http": "https://erp.example.net/orders"},
             {"log": "{{ event }}"},
+            min_length=1,
         ),
     ] = None
     retry: Annotated[RetryEntry | None, doc("Default retry policy of the rule's actions.")] = None
@@ -346,36 +470,81 @@ class RuleEntry(Entry):
 class FileEntry(Entry):
     """The whole file."""
 
-    version: Annotated[int | None, doc("Always 1.", 1)] = None
+    version: Annotated[int | None, doc("Always 1.", 1, ge=1, le=1)] = None
     include: Annotated[
-        list[SourceText] | None, doc("Further files, as paths or patterns relative to this one.")
+        list[SourceText] | None,
+        doc("Further files, as paths or patterns relative to this one.", ["rules/*.yaml"]),
     ] = None
     server: Annotated[
         ServerEntry | None,
         doc("Addresses, store and limits; all optional."),
     ] = None
     secrets: Annotated[
-        Table[SecretEntry] | None, doc("Where secret values come from; never the values.")
+        Table[SecretEntry] | None,
+        doc(
+            "Where secret values come from; never the values.",
+            {"shop": {"env": "SHOP_WEBHOOK_SECRET"}},
+            names=NAME.pattern,
+        ),
     ] = None
-    vars: Annotated[Table[Node] | None, doc("Your own values, read as var.NAME.")] = None
+    vars: Annotated[
+        Table[Node] | None,
+        doc(
+            "Your own values, read as var.NAME.",
+            {"main": {"env": "DEPLOY_BRANCH", "default": "main"}},
+            names=NAME.pattern,
+        ),
+    ] = None
     targets: Annotated[
         Table[TargetEntry] | None,
-        doc("Places that http actions call: address, credentials, limits."),
+        doc(
+            "Places that http actions call: address, credentials, limits.",
+            {"erp": {"url": "https://erp.example.net", "rate": "5/s"}},
+            names=ID.pattern,
+        ),
     ] = None
-    endpoints: Annotated[Table[EndpointEntry] | None, doc("Addresses that receive.")] = None
+    endpoints: Annotated[
+        Table[EndpointEntry] | None,
+        doc(
+            "Addresses that receive.",
+            {"shop": {"paths": ["/shop"], "provider": "shopify", "secrets": "shop"}},
+            names=ID.pattern,
+            taken=ENDPOINTS_TAKEN,
+        ),
+    ] = None
     providers: Annotated[
-        Table[ProviderEntry] | None, doc("Senders of your own, beside the built-in ones.")
+        Table[ProviderEntry] | None,
+        doc(
+            "Senders of your own, beside the built-in ones.",
+            {"desk": {"verify": {"scheme": "hmac", "header": "X-Desk-Signature"}}},
+            names=ID.pattern,
+        ),
     ] = None
     define: Annotated[
         Table[SourceText] | None,
-        doc("Named expressions, read as def.NAME; evaluated at most once an event."),
+        doc(
+            "Named expressions, read as def.NAME; evaluated at most once an event.",
+            {"total": "decimal(payload.total_price)"},
+            names=NAME.pattern,
+        ),
     ] = None
     actions: Annotated[
-        Table[SharedActionEntry] | None, doc("Steps that several rules use by name.")
+        Table[SharedActionEntry] | None,
+        doc(
+            "Steps that several rules use by name.",
+            {"tell_desk": {"log": "{{ with.text }}"}},
+            names=NAME.pattern,
+        ),
     ] = None
     rules: Annotated[list[RuleEntry] | None, doc("Conditions and actions, in order.")] = None
     retries: Annotated[
-        Table[RetryEntry] | None, doc("Named retry policies beside standard, short and none.")
+        Table[RetryEntry] | None,
+        doc(
+            "Named retry policies beside standard, short and none.",
+            {"gentle": {"schedule": ["1m", "10m", "1h"]}},
+            names=ID.pattern,
+            taken=BUILT_IN,
+        ),
     ] = None
     tests: Annotated[
         list[TrialEntry] | None, doc("What must come of which delivery, for `router test`.")

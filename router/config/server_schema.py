@@ -2,19 +2,30 @@
 
 from typing import Annotated, Literal
 
+from router.config.spelling import ADDRESS, RANGE, STORE, TOKEN, TOKENS_TAKEN, VARIABLE
 from router.config.units import Duration, Size
-from router.yaml_source import Entry, SourceText, Table, doc, named
+from router.yaml_source import Entry, SourceText, Table, doc, named, needs, one, some
 
 
-@named("this setting", shorthand="text")
+@named("this setting", shorthand="text", rules=(some("env"),))
 class SettingEntry(Entry):
     """A text, or the environment variable that holds it."""
 
     text: Annotated[SourceText | None, doc("The value itself.")] = None
-    env: Annotated[SourceText | None, doc("The environment variable that holds the value.")] = None
+    env: Annotated[
+        SourceText | None,
+        doc(
+            "The environment variable that holds the value.",
+            "SHOP_ENDPOINT_ID",
+            pattern=VARIABLE.pattern,
+        ),
+    ] = None
     default: Annotated[
         SourceText | None,
-        doc("The value when the variable is not set; without one that is an error."),
+        doc(
+            "The value when the variable is not set; without one that is an error.",
+            "https://erp.example.net",
+        ),
     ] = None
 
 
@@ -23,18 +34,20 @@ class ListenerTlsEntry(Entry):
     """`server.tls` and `server.admin.tls`: the certificate of a listener."""
 
     cert: Annotated[
-        SourceText | None, doc("A PEM file: the certificate and those it is signed by.")
+        SourceText | None,
+        doc("A PEM file: the certificate and those it is signed by.", "tls/fullchain.pem"),
     ] = None
-    key: Annotated[SourceText | None, doc("A PEM file: its key. Left out: in the same file.")] = (
-        None
-    )
+    key: Annotated[
+        SourceText | None,
+        doc("A PEM file: its key. Left out: in the same file.", "tls/privkey.pem"),
+    ] = None
 
 
 @named("this token", required=("secret",))
 class AdminTokenEntry(Entry):
     """One entry of `server.admin.tokens`: who else may call, and what they may do."""
 
-    secret: Annotated[SourceText | None, doc("The secret that is the token.")] = None
+    secret: Annotated[SourceText | None, doc("The secret that is the token.", "ann_token")] = None
     role: Annotated[
         Literal["viewer", "operator"] | None,
         doc("viewer: asks (default); operator: also changes."),
@@ -44,14 +57,22 @@ class AdminTokenEntry(Entry):
     ] = None
 
 
-@named("'admin'")
+@named("'admin'", rules=(needs("default", "env"),))
 class AdminEntry(SettingEntry):
     """`server.admin`: an address, or a mapping with `listen`."""
 
-    listen: Annotated[SourceText | None, doc("HOST:PORT of the admin listener.")] = None
+    listen: Annotated[
+        SourceText | None,
+        doc("HOST:PORT of the admin listener.", "127.0.0.1:8001", pattern=ADDRESS.pattern),
+    ] = None
     tokens: Annotated[
         Table[AdminTokenEntry] | None,
-        doc("Who may call, beside the token in the file beside the store."),
+        doc(
+            "Who may call, beside the token in the file beside the store.",
+            {"ann": {"secret": "ann_token", "role": "operator"}},
+            names=TOKEN.pattern,
+            taken=TOKENS_TAKEN,
+        ),
     ] = None
     advertise: Annotated[
         SettingEntry | None,
@@ -62,15 +83,16 @@ class AdminEntry(SettingEntry):
             {"env": "POD_IP"},
         ),
     ] = None
-    hosts: Annotated[list[SourceText] | None, doc("Names it is called by, beside its address.")] = (
-        None
-    )
+    hosts: Annotated[
+        list[SourceText] | None,
+        doc("Names it is called by, beside its address.", ["admin.example.com"]),
+    ] = None
     tls: Annotated[ListenerTlsEntry | None, doc("Its certificate. Default: none, plain HTTP.")] = (
         None
     )
 
 
-@named("'store'")
+@named("'store'", rules=(one("url", "env"),))
 class StoreEntry(SettingEntry):
     """`server.store`: a file, or a mapping with the `url` of a PostgreSQL database."""
 
@@ -81,7 +103,9 @@ class StoreEntry(SettingEntry):
             {"env": "DATABASE_URL"},
         ),
     ] = None
-    pool: Annotated[int | None, doc("Connections to the database, 4 to 64. Default 6.")] = None
+    pool: Annotated[
+        int | None, doc("Connections to the database, 4 to 64. Default 6.", ge=4, le=64)
+    ] = None
     node_: Annotated[
         SettingEntry | None,
         doc("This router's name among those that share it. Left out: the host's name."),
@@ -92,30 +116,31 @@ class StoreEntry(SettingEntry):
 class LimitsEntry(Entry):
     """`server.limits`: what the public listener accepts."""
 
-    headers: Annotated[int | None, doc("Headers of a request. Default 100.")] = None
-    header_bytes: Annotated[Size | None, doc("Bytes of all headers. Default 16KiB.")] = None
-    uri_bytes: Annotated[Size | None, doc("Bytes of the address. Default 2KiB.")] = None
+    headers: Annotated[int | None, doc("Headers of a request. Default 100.", gt=0)] = None
+    header_bytes: Annotated[Size | None, doc("Bytes of all headers. Default 16KiB.", gt=0)] = None
+    uri_bytes: Annotated[Size | None, doc("Bytes of the address. Default 2KiB.", gt=0)] = None
     header_timeout: Annotated[
-        Duration | None, doc("From the first byte to the last header. Default 5s.")
+        Duration | None, doc("From the first byte to the last header. Default 5s.", gt=0)
     ] = None
     body_idle: Annotated[
         Duration | None,
-        doc("Between two pieces of the body. Default 5s."),
+        doc("Between two pieces of the body. Default 5s.", gt=0),
     ] = None
-    body_total: Annotated[Duration | None, doc("The whole body. Default 30s.")] = None
+    body_total: Annotated[Duration | None, doc("The whole body. Default 30s.", gt=0)] = None
     keep_alive: Annotated[
-        Duration | None, doc("Between two requests of a connection. Default 5s.")
+        Duration | None, doc("Between two requests of a connection. Default 5s.", gt=0)
     ] = None
     answer: Annotated[
-        Duration | None, doc("From the last byte of the body to our answer. Default 2500ms.")
+        Duration | None, doc("From the last byte of the body to our answer. Default 2500ms.", gt=0)
     ] = None
     in_flight: Annotated[
-        Size | None, doc("Bodies being received, all together. Default 64MiB.")
+        Size | None, doc("Bodies being received, all together. Default 64MiB.", gt=0)
     ] = None
     in_flight_wait: Annotated[
-        Duration | None, doc("How long a request waits for memory to become free. Default 2s.")
+        Duration | None,
+        doc("How long a request waits for memory to become free. Default 2s.", gt=0),
     ] = None
-    connections: Annotated[int | None, doc("Connections of one address. Default 64.")] = None
+    connections: Annotated[int | None, doc("Connections of one address. Default 64.", gt=0)] = None
 
 
 @named("'retention'")
@@ -141,7 +166,11 @@ class EgressEntry(Entry):
 
     allow: Annotated[
         list[SourceText] | None,
-        doc("Private ranges that host names may resolve to."),
+        doc(
+            "Private ranges that host names may resolve to.",
+            ["10.20.0.0/16"],
+            pattern=RANGE.pattern,
+        ),
     ] = None
 
 
@@ -182,11 +211,19 @@ class ServerEntry(Entry):
     ] = None
     listen: Annotated[
         SettingEntry | None,
-        doc("HOST:PORT of the public listener. Default 0.0.0.0:8000.", "0.0.0.0:8000"),
+        doc(
+            "HOST:PORT of the public listener. Default 0.0.0.0:8000.",
+            "0.0.0.0:8000",
+            pattern=ADDRESS.pattern,
+        ),
     ] = None
     admin: Annotated[
         AdminEntry | None,
-        doc("HOST:PORT of the admin listener. Default 127.0.0.1:8001.", "127.0.0.1:8001"),
+        doc(
+            "HOST:PORT of the admin listener. Default 127.0.0.1:8001.",
+            "127.0.0.1:8001",
+            pattern=ADDRESS.pattern,
+        ),
     ] = None
     store: Annotated[
         StoreEntry | None,
@@ -195,17 +232,24 @@ class ServerEntry(Entry):
             "Default sqlite:router.db.",
             "sqlite:router.db",
             {"url": {"env": "DATABASE_URL"}},
+            pattern=STORE.pattern,
         ),
     ] = None
     state_dir: Annotated[
         SourceText | None,
         doc(
             "The folder of what lies beside the store: the token, the last requests of `send`. "
-            "Left out: that of the store's file; with PostgreSQL, that of this file."
+            "Left out: that of the store's file; with PostgreSQL, that of this file.",
+            "/var/lib/router",
         ),
     ] = None
     trusted_proxies: Annotated[
-        list[SourceText] | None, doc("Ranges of proxies whose X-Forwarded-For is believed.")
+        list[SourceText] | None,
+        doc(
+            "Ranges of proxies whose X-Forwarded-For is believed.",
+            ["10.0.0.0/8"],
+            pattern=RANGE.pattern,
+        ),
     ] = None
     egress: Annotated[EgressEntry | None, doc("Private addresses that may be called.")] = None
     retention: Annotated[RetentionEntry | None, doc("How long ended work is kept.")] = None

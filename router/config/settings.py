@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from router.config.context import LoadContext
-from router.config.environment import VARIABLE, from_env, setting
+from router.config.environment import from_env, setting
 from router.config.language import json_value
-from router.config.schema import RetryEntry, SecretEntry
+from router.config.schema import SCHEDULE_MAX, RetryEntry, SecretEntry
 from router.config.server_schema import (
     AdminEntry,
     AdminTokenEntry,
@@ -20,6 +20,7 @@ from router.config.server_schema import (
     ServerEntry,
     SettingEntry,
 )
+from router.config.spelling import ADDRESS, ID, NAME, TOKEN, TOKENS_TAKEN, VARIABLE
 from router.config.store_setting import store
 from router.egress import listens_locally, literal_address, plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
@@ -35,12 +36,6 @@ from router.model.settings import (
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Node, Scalar, SourceText
 
-NAME = re.compile(r"[a-z][a-z0-9_]*")
-ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]*):([0-9]{1,5})")
-_TOKEN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_NOT_TOKENS = ("anyone", "local", "token")
-"""Names in the audit that are not tokens."""
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _LIMITS = {
     "headers": ("header_count", 1),
@@ -55,7 +50,6 @@ _LIMITS = {
     "in_flight_wait": ("in_flight_wait_s", 1_000),
     "connections": ("connections_per_address", 1),
 }
-SCHEDULE_MAX = 100
 
 
 def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
@@ -106,13 +100,13 @@ def _admin(context: LoadContext, entry: AdminEntry | None) -> dict[str, Any]:
 
 
 def _token(context: LoadContext, name: SourceText, entry: AdminTokenEntry) -> AdminToken:
-    if not _TOKEN.fullmatch(name.value) or name.value in _NOT_TOKENS:
+    if not TOKEN.fullmatch(name.value) or name.value in TOKENS_TAKEN:
         context.error(
             "bad-name",
             f"'{name.shown}' cannot be the name of a token",
             name,
-            f"{', '.join(_NOT_TOKENS)} stand for others in the audit"
-            if name.value in _NOT_TOKENS
+            f"{', '.join(TOKENS_TAKEN)} stand for others in the audit"
+            if name.value in TOKENS_TAKEN
             else "use small letters, digits, '_' and '-'; the audit shows it",
         )
     secret, role = context.secret(entry.secret), entry.role or "viewer"
@@ -138,7 +132,7 @@ def _advertise(context: LoadContext, entry: SettingEntry | None) -> str | None:
     if (literal := literal_address(text.value)) is not None and ":" in text.value:
         return f"[{literal}]"
     host, _, port = (
-        text.value.rpartition(":") if _ADDRESS.fullmatch(text.value) else (text.value, "", "1")
+        text.value.rpartition(":") if ADDRESS.fullmatch(text.value) else (text.value, "", "1")
     )
     named = _HOST.fullmatch(host) or literal_address(host) is not None
     if not named or not 0 < int(port) <= 65_535:
@@ -188,7 +182,7 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
     )
     if text is None:
         return default
-    if not (found := _ADDRESS.fullmatch(text.value)) or int(found[1]) > 65_535:
+    if not (found := ADDRESS.fullmatch(text.value)) or int(found[1]) > 65_535:
         context.error(
             "bad-address",
             f"'{text.shown}' is not an address to listen on, like '127.0.0.1:8001'",
@@ -205,7 +199,7 @@ def _retention(entry: RetentionEntry | None) -> Retention:
 def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
     if entry is None:
         return Limits()
-    context.above_zero(entry, *_LIMITS)
+    context.above_zero(entry)
     each = ((getattr(entry, key), *row) for key, row in _LIMITS.items())
     given = {name: v if per == 1 else v / per for v, name, per in each if v is not None}
     return Limits(**given)
@@ -239,7 +233,7 @@ def secrets(context: LoadContext) -> dict[str, SecretRef]:
 
 def _secret(context: LoadContext, name: str, entry: SecretEntry) -> SecretRef:
     if not entry.broken & {"env", "file", "credential"}:
-        context.one_of("exactly-one", entry, ("env", "file", "credential"))
+        context.one_of("exactly-one", entry)
     if entry.env is not None and not VARIABLE.fullmatch(entry.env.value):
         context.error(
             "bad-variable",

@@ -8,7 +8,8 @@ import msgspec
 from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, SharedActionEntry
-from router.config.settings import NAME, shape
+from router.config.settings import shape
+from router.config.spelling import NAME
 from router.kinds.templates import JsonSpec
 from router.suggest import FixHint
 from router.yaml_source import Scalar, SourceText, Table, scalars

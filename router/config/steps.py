@@ -7,7 +7,7 @@ from router.config.endpoints import is_open, provider_of
 from router.config.language import json_value
 from router.config.payloads import PayloadNames, payload_of
 from router.config.senders import EndpointSenders, EventNames, SenderSet
-from router.config.targets import HEADER_NAME
+from router.config.spelling import HEADER
 from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
 from router.model.settings import OWN
@@ -87,7 +87,7 @@ class StepCompiler:
                 )
 
     def _repeated(self, entry: SendEntry) -> None:
-        self.context.above_zero(entry, "repeat", "every", "advance")
+        self.context.above_zero(entry)
         if entry.repeat is not None and entry.repeat > REPEAT_MAX:
             self.context.error(
                 "bad-value", f"a step sends at most {REPEAT_MAX} deliveries", entry.at("repeat")
@@ -190,7 +190,7 @@ class StepCompiler:
         found = {}
         for name, node in entry.headers or ():
             lower = name.value.lower()
-            if not HEADER_NAME.fullmatch(name.value):
+            if not HEADER.fullmatch(name.value):
                 self.context.error(
                     "bad-header", f"'{name.shown}' cannot be the name of a header", name
                 )

@@ -29,7 +29,7 @@ def store(context: LoadContext, entry: StoreEntry | None) -> StoreAddress:
     if entry is None:
         return usual
     known = entry.text is not None or entry.broken
-    if not known and context.one_of("exactly-one", entry, ("url", "env")) is None:
+    if not known and context.one_of("exactly-one", entry) is None:
         return usual
     if entry.url is not None:
         return _database(context, entry, entry.url)

@@ -1,20 +1,19 @@
 """`targets:`, and what named targets and single calls share: addresses, auth, TLS, headers."""
 
-import re
 from urllib.parse import SplitResult
 
 from router.config.context import LoadContext
 from router.config.environment import from_env
 from router.config.language import ExpressionSite, Language
 from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
-from router.config.settings import ID, parsed_url, shape
+from router.config.settings import parsed_url, shape
+from router.config.spelling import HEADER, ID
 from router.expressions import Template
 from router.kinds.http import FORBIDDEN_IN_HEADER
 from router.model.settings import Auth, Sign, Target, Tls
 from router.yaml_source import SourceText, Table, shown
 
 SINK = "http://127.0.0.1:9000"
-HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CREDENTIALS = frozenset({"authorization", "cookie"})
 _HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
 _SIGNED = frozenset({"webhook-id", "webhook-timestamp", "webhook-signature"})
@@ -32,7 +31,7 @@ def targets(context: LoadContext) -> dict[str, Target]:
 
 
 def _target(context: LoadContext, name: str, entry: TargetEntry) -> Target:
-    context.above_zero(entry, "concurrency", "timeout")
+    context.above_zero(entry)
     url, url_secret = _url(context, name, entry.url)
     signed = sign(context, entry.sign)
     not_signed_twice(context, entry.headers, signed)
@@ -57,7 +56,7 @@ def _url(context: LoadContext, name: str, entry: UrlEntry | None) -> tuple[str |
     if entry is None:
         return None, None
     known = entry.text is not None or entry.broken
-    if not known and context.one_of("exactly-one", entry, ("env", "secret")) is None:
+    if not known and context.one_of("exactly-one", entry) is None:
         return None, None
     if entry.secret is not None:
         return None, context.secret(entry.secret)
@@ -113,7 +112,7 @@ def auth(context: LoadContext, entry: AuthEntry | None) -> Auth | None:
     if entry is None:
         return None
     if not entry.broken:
-        context.one_of("exactly-one", entry, ("bearer", "basic", "header"))
+        context.one_of("exactly-one", entry)
     if entry.basic is not None:
         user = entry.basic.user.value if entry.basic.user else ""
         return Auth(basic=(user, context.secret(entry.basic.password)))
@@ -144,7 +143,7 @@ def tls(context: LoadContext, entry: TlsEntry | None, url: str | None) -> Tls | 
     if entry.key is not None and entry.cert is None and "cert" not in entry.broken:
         context.error("tls-incomplete", "a 'key' goes with a 'cert'", entry.key_at("key"))
     if (key := entry.key) is not None and key.path is None and not key.broken:
-        context.one_of("exactly-one", key, ("secret",))
+        context.one_of("exactly-one", key)
     return Tls(
         ca=context.path(entry.ca),
         cert=context.path(entry.cert),
@@ -157,7 +156,7 @@ def sign(context: LoadContext, entry: SignEntry | None) -> Sign | None:
     """`sign:`, its secrets checked."""
     if entry is None:
         return None
-    given = context.one_of("exactly-one", entry, ("scheme", "header")) if not entry.broken else None
+    given = context.one_of("exactly-one", entry) if not entry.broken else None
     if entry.secrets is not None and not entry.secrets:
         context.error("sign-incomplete", "'secrets' names none", entry.key_at("secrets"))
     for key in ("algorithm", "encoding", "prefix"):
@@ -216,7 +215,7 @@ def _one_line(context: LoadContext, name: SourceText, text: SourceText, template
 def header_name(context: LoadContext, name: SourceText) -> None:
     """A header that a call may set."""
     lower = name.value.lower()
-    if not HEADER_NAME.fullmatch(name.value):
+    if not HEADER.fullmatch(name.value):
         context.error("bad-header", f"'{name.shown}' cannot be the name of a header", name)
     elif lower in _OURS or lower.startswith("router-"):
         context.error("bad-header", f"the header '{name.shown}' is set by the router itself", name)
@@ -226,7 +225,7 @@ def forwardable(name: str) -> bool:
     """A sender's header that may travel on: no credential, none of the connection, none of ours."""
     lower = name.lower()
     return (
-        HEADER_NAME.fullmatch(name) is not None
+        HEADER.fullmatch(name) is not None
         and lower not in _OURS | _HOP_BY_HOP | _CREDENTIALS
         and not lower.startswith(("router-", "proxy-"))
     )

@@ -1,35 +1,61 @@
 """`tests` as Structs, and the file of tests beside a rules file."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
+from router.config.spelling import EVENT
 from router.config.units import Duration, Moment
-from router.yaml_source import Entry, Node, OpenEntry, SourceText, Table, doc, named
+from router.model.trial import Matcher
+from router.yaml_source import (
+    Entry,
+    Node,
+    OpenEntry,
+    SourceText,
+    Table,
+    doc,
+    named,
+    needs,
+    one,
+    some,
+)
+
+HOW: tuple[str, ...] = get_args(Matcher.__annotations__["how"])
+"""What an expected value says of what comes."""
 
 
-@named("'send'")
+@named(
+    "'send'",
+    rules=(
+        one("event", "again", "advance", "handshake"),
+        needs("event", "endpoint"),
+        needs("handshake", "endpoint"),
+        needs("every", "repeat"),
+    ),
+)
 class SendEntry(Entry):
     """One step of a test's `send`: deliveries of one event, the last one again, or time."""
 
-    endpoint: Annotated[SourceText | None, doc("The endpoint that receives.")] = None
-    event: Annotated[SourceText | None, doc("The event's name.")] = None
+    endpoint: Annotated[SourceText | None, doc("The endpoint that receives.", "shop")] = None
+    event: Annotated[
+        SourceText | None, doc("The event's name.", "orders/paid", pattern=EVENT.pattern)
+    ] = None
     set: Annotated[
         Table[Node] | None,
-        doc("Changes of the sample: dotted paths and values."),
+        doc("Changes of the sample: dotted paths and values.", {"total_price": "512.50"}),
     ] = None
     payload: Annotated[
         Node | None,
         doc("A payload in place of the sample, or the file that holds it.", {"file": "order.json"}),
     ] = None
-    headers: Annotated[Table[Node] | None, doc("Further headers.")] = None
+    headers: Annotated[Table[Node] | None, doc("Further headers.", {"X-Test": "1"})] = None
     tamper: Annotated[
         Literal["signature", "body"] | None, doc("Forge the signature, or the body behind it.")
     ] = None
     redeliver: Annotated[bool | None, doc("Send the same bytes a second time.")] = None
-    repeat: Annotated[int | None, doc("Deliveries of this step.")] = None
-    every: Annotated[Duration | None, doc("Time between them.")] = None
+    repeat: Annotated[int | None, doc("Deliveries of this step.", gt=0)] = None
+    every: Annotated[Duration | None, doc("Time between them.", gt=0)] = None
     again: Annotated[bool | None, doc("Send the last bytes once more.")] = None
     handshake: Annotated[bool | None, doc("Ask what the sender asks before it sends.")] = None
-    advance: Annotated[Duration | None, doc("Let time pass.")] = None
+    advance: Annotated[Duration | None, doc("Let time pass.", gt=0)] = None
 
 
 @named("this reply", shorthand="code")
@@ -43,13 +69,15 @@ class ReplyEntry(OpenEntry):
     after: Annotated[Duration | None, doc("What it says about when to try again.")] = None
 
 
-@named("this value", shorthand="text")
+@named("this value", shorthand="text", rules=(one(*HOW[1:]),))
 class TextMatchEntry(Entry):
     """An expected text: this one, or what it has to be."""
 
     text: Annotated[SourceText | None, doc("Exactly this text.")] = None
-    contains: Annotated[SourceText | None, doc("This is a part of it.")] = None
-    matches: Annotated[SourceText | None, doc("This regular expression is found in it.")] = None
+    contains: Annotated[SourceText | None, doc("This is a part of it.", "Order")] = None
+    matches: Annotated[
+        SourceText | None, doc("This regular expression is found in it.", "^Order [0-9]+")
+    ] = None
     any: Annotated[bool | None, doc("Whatever it is, it is there.")] = None
     absent: Annotated[bool | None, doc("It is not there.")] = None
 
@@ -66,39 +94,56 @@ class CallEntry(OpenEntry):
 
 
 @named("'answer'")
-class AnswerEntry(Entry):
+class ExpectedAnswerEntry(Entry):
     """What a delivery is answered."""
 
     status: Annotated[int | None, doc("The status.")] = None
-    headers: Annotated[Table[TextMatchEntry] | None, doc("Headers, some of them.")] = None
-    json: Annotated[Node | None, doc("The body as JSON, some of its fields.")] = None
+    headers: Annotated[
+        Table[TextMatchEntry] | None,
+        doc("Headers, some of them.", {"Content-Type": "application/json"}),
+    ] = None
+    json: Annotated[
+        Node | None, doc("The body as JSON, some of its fields.", {"status": "accepted"})
+    ] = None
     text: Annotated[TextMatchEntry | None, doc("The body as text.")] = None
 
 
-@named("'expect'")
+@named("'expect'", rules=(some(),))
 class ExpectEntry(Entry):
     """What a test expects; what is left out is not checked."""
 
-    status: Annotated[list[int] | None, doc("The answer of each delivery; one stands for all.")] = (
-        None
-    )
-    matched: Annotated[list[SourceText] | None, doc("Exactly the rules that matched.")] = None
-    shadow: Annotated[list[SourceText] | None, doc("Exactly the shadow rules that matched.")] = None
-    because: Annotated[Table[SourceText] | None, doc("Why a rule did not match.")] = None
-    answer: Annotated[
-        list[AnswerEntry] | None, doc("The whole answer of each delivery; one stands for all.")
+    status: Annotated[
+        list[int] | None, doc("The answer of each delivery; one stands for all.", 200, [200, 401])
     ] = None
-    calls: Annotated[Table[CallEntry] | None, doc("Calls of RULE/ACTION.")] = None
+    matched: Annotated[
+        list[SourceText] | None, doc("Exactly the rules that matched.", ["paid"])
+    ] = None
+    shadow: Annotated[
+        list[SourceText] | None, doc("Exactly the shadow rules that matched.", ["paid-soon"])
+    ] = None
+    because: Annotated[
+        Table[SourceText] | None, doc("Why a rule did not match.", {"paid": "payload.test"})
+    ] = None
+    answer: Annotated[
+        list[ExpectedAnswerEntry] | None,
+        doc("The whole answer of each delivery; one stands for all."),
+    ] = None
+    calls: Annotated[
+        Table[CallEntry] | None, doc("Calls of RULE/ACTION.", {"paid/erp": {"times": 1}})
+    ] = None
     order: Annotated[
-        list[SourceText] | None, doc("RULE/ACTION whose first calls come in this order.")
+        list[SourceText] | None,
+        doc("RULE/ACTION whose first calls come in this order.", ["paid/erp", "paid/desk"]),
+    ] = None
+    dead: Annotated[
+        list[SourceText] | None, doc("Exactly the actions that were given up.", ["paid/erp"])
     ] = None
     snapshot: Annotated[
         bool | None, doc("What is sent is what `router test --update` wrote down.")
     ] = None
-    dead: Annotated[list[SourceText] | None, doc("Exactly the actions that were given up.")] = None
     cancelled: Annotated[
         list[SourceText] | None,
-        doc("Exactly the actions that were cancelled."),
+        doc("Exactly the actions that were cancelled.", ["paid/desk"]),
     ] = None
 
 
@@ -106,7 +151,9 @@ class ExpectEntry(Entry):
 class TrialEntry(Entry):
     """One entry of `tests`."""
 
-    name: Annotated[SourceText | None, doc("What the test is about.")] = None
+    name: Annotated[
+        SourceText | None, doc("What the test is about.", "a large order reaches the ERP")
+    ] = None
     each: Annotated[
         Node | None,
         doc(
@@ -119,7 +166,10 @@ class TrialEntry(Entry):
         doc("What is sent: one step, or a list.", {"endpoint": "shop", "event": "orders/paid"}),
     ] = None
     replies: Annotated[
-        Table[list[ReplyEntry]] | None, doc("How RULE/ACTION is answered, call after call.")
+        Table[list[ReplyEntry]] | None,
+        doc(
+            "How RULE/ACTION is answered, call after call.", {"paid-orders-to-erp/erp": [503, 201]}
+        ),
     ] = None
     clock: Annotated[Moment | None, doc("The time at which the test begins.")] = None
     real: Annotated[bool | None, doc("Whether actions really run.")] = None
@@ -130,5 +180,5 @@ class TrialEntry(Entry):
 class TestsEntry(Entry):
     """A file of tests beside a rules file."""
 
-    version: Annotated[int | None, doc("Always 1.")] = None
+    version: Annotated[int | None, doc("Always 1.", ge=1, le=1)] = None
     tests: Annotated[list[TrialEntry] | None, doc("As `tests` of a rules file.")] = None

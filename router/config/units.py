@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, NewType
 
+from router.config.spelling import STATUSES
 from router.legible import cut
 from router.model.measures import duration_ms, size_bytes
 from router.providers.api import VERSION
@@ -25,7 +26,6 @@ Moment = NewType("Moment", int)
 
 _RATE_S = {"s": 1, "m": 60, "h": 3_600}
 _YEAR_MIN, _YEAR_MAX = 1971, 9000
-_STATUS = re.compile(r"([1-5])(?:xx|([0-9]{2})(?:-([1-5][0-9]{2}))?)")
 
 
 def rate(text: str) -> float:
@@ -84,7 +84,7 @@ def fraction(text: str) -> float:
 
 def statuses(text: str) -> tuple[int, int]:
     """First and last status of `2xx`, `409` or `500-504`."""
-    if not (found := _STATUS.fullmatch(text)):
+    if not (found := STATUSES.fullmatch(text)):
         raise ValueError(f"'{cut(text, 40)}' is no status; expected one like 409, 2xx or 500-504")
     if found[2] is None:
         return int(found[1]) * 100, int(found[1]) * 100 + 99

@@ -1,8 +1,8 @@
 """How a schema is written: a class for each mapping of the file, a field for each key."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -38,6 +38,44 @@ class Table(msgspec.Struct, Generic[T], eq=False):
         return name in self.items
 
 
+class KeyRule(msgspec.Struct, frozen=True):
+    """
+    What the keys of one mapping say of each other: exactly `one` of them is there, at `most` one,
+    or `some`; `needs`: the first is there only beside another of them; `none` of them is there.
+
+    With a `value` it holds where the first has that: `most` that it excludes the others.
+    """
+
+    how: Literal["one", "most", "some", "needs", "none"]
+    keys: tuple[str, ...]
+    value: str | bool | None = None
+
+
+def one(*keys: str) -> KeyRule:
+    """Exactly one of these keys."""
+    return KeyRule("one", keys)
+
+
+def most(*keys: str, value: str | bool | None = None) -> KeyRule:
+    """At most one of these keys; with a `value` of the first, none of the others beside it."""
+    return KeyRule("most", keys, value)
+
+
+def some(*keys: str) -> KeyRule:
+    """At least one of these keys; of no keys: at least any."""
+    return KeyRule("some", keys)
+
+
+def needs(key: str, *others: str) -> KeyRule:
+    """A key that stands only beside one of the others."""
+    return KeyRule("needs", (key, *others))
+
+
+def none(*keys: str) -> KeyRule:
+    """Keys that another mapping has, and this one has not."""
+    return KeyRule("none", keys)
+
+
 class Entry(msgspec.Struct, kw_only=True, eq=False):
     """
     A mapping of the file with known keys.
@@ -54,6 +92,7 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
     several: ClassVar[bool] = False
     required: ClassVar[tuple[str, ...]] = ()
     hidden: ClassVar[bool] = False
+    key_rules: ClassVar[tuple[KeyRule, ...]] = ()
 
     def at(self, key: str) -> Node:
         """The value of a key for a message to point at; the entry itself if it has none."""
@@ -75,10 +114,12 @@ def named(
     several: bool = False,
     required: tuple[str, ...] = (),
     hidden: bool = False,
+    rules: tuple[KeyRule, ...] = (),
 ) -> Callable[[type[E]], type[E]]:
     """
     Say of an entry class what messages call it, which key a lone scalar means (with `several` also
-    a lone list), which keys must be there, and whether a text in its place is never shown.
+    a lone list), which keys must be there, whether a text in its place is never shown, and what
+    its keys say of each other.
     """
 
     def with_names(kind: type[E]) -> type[E]:
@@ -87,14 +128,28 @@ def named(
         kind.several = several or kind.several
         kind.required = required or kind.required
         kind.hidden = hidden or kind.hidden
+        kind.key_rules = rules
         return kind
 
     return with_names
 
 
-def doc(words: str, *examples: Any) -> msgspec.Meta:
-    """What a key is for, in one line that editors show; examples where they say more than words."""
-    return msgspec.Meta(description=words, examples=list(examples) or None)
+def doc(
+    words: str,
+    *examples: Any,
+    names: str | None = None,
+    taken: Iterable[str] = (),
+    **limits: Any,
+) -> msgspec.Meta:
+    """
+    What a key is for, in one line that editors show; examples where they say more than words.
+
+    `limits` are msgspec's: `pattern` of the whole text, or of each of a list; `gt`, `ge`, `le` of
+    the number, duration or size; `min_length`, `max_length` of the list or mapping. `names` is the
+    pattern of a table's names, of which those `taken` mean something else.
+    """
+    more = {"names": names, "taken": sorted(taken)}
+    return msgspec.Meta(description=words, examples=list(examples) or None, extra=more, **limits)
 
 
 class EntryKey(msgspec.Struct, frozen=True):
@@ -104,6 +159,7 @@ class EntryKey(msgspec.Struct, frozen=True):
     field: str
     kind: Any
     about: str | None = None
+    limits: msgspec.Meta = msgspec.Meta()
     examples: list[Any] | None = None
 
 
@@ -132,4 +188,4 @@ def _key(name: str, field: str, kind: Any) -> EntryKey:
     if get_origin(kind) is not Annotated:
         return EntryKey(name, field, kind)
     plain, meta = get_args(kind)
-    return EntryKey(name, field, plain, meta.description, meta.examples)
+    return EntryKey(name, field, plain, meta.description, meta, meta.examples)

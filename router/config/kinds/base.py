@@ -62,7 +62,7 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
     `entry` is the type of its value, `about` describes it in the published schema. `compiler` makes
     what compiles the values of one file and reports their faults. `look` warns of what is not on
     the machine that checks; None: nothing can be missing. `offers` are words that editors offer for
-    keys of the value, which take others as well.
+    keys of the value, which take others as well, `examples` what may stand there.
     """
 
     kind: str
@@ -71,3 +71,4 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
     compiler: Callable[[CompileContext], Compile]
     look: Callable[[LoadContext, Any], None] | None
     offers: Mapping[str, tuple[str, ...]] = {}
+    examples: tuple[Any, ...] = ()

@@ -7,47 +7,90 @@ from router.config import targets as addresses
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
 from router.config.schema import AuthEntry, SignEntry, TlsEntry
+from router.config.spelling import HEADER, METHODS, STATUSES, URL
 from router.config.units import Duration, statuses
 from router.expressions import Template
 from router.kinds.http import HttpSpec
 from router.model.settings import Target
 from router.suggest import meaning
-from router.yaml_source import Entry, Node, SourceText, Table, doc, named
+from router.yaml_source import Entry, Node, SourceText, Table, doc, most, named, one
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 BODIES = ("json", "form", "text", "body")
+_CALLED = rf"{URL.pattern}|\{{\{{.*"
+"""A whole address may be a secret."""
 _AUTHORITY = re.compile(r"https?://[^/?#{]*[/?#]", re.IGNORECASE)
 
 
-@named("'http'", shorthand="short")
+@named(
+    "'http'",
+    shorthand="short",
+    rules=(one("target", "url"), most("url", "path"), most(*BODIES)),
+)
 class HttpEntry(Entry):
     """An `http` action; a lone text is its url."""
 
-    short: Annotated[SourceText | None, doc("POST the event to this address.")] = None
-    target: Annotated[SourceText | None, doc("The target to call.")] = None
+    short: Annotated[SourceText | None, doc("POST the event to this address.", pattern=_CALLED)] = (
+        None
+    )
+    target: Annotated[SourceText | None, doc("The target to call.", "erp")] = None
     url: Annotated[
-        SourceText | None, doc("The address, if it is no target; templates in path and query only.")
+        SourceText | None,
+        doc(
+            "The address, if it is no target; templates in path and query only.",
+            "https://erp.example.net/orders",
+            pattern=_CALLED,
+        ),
     ] = None
-    method: Annotated[SourceText | None, doc("Default POST.")] = None
-    path: Annotated[SourceText | None, doc("Appended to the target's address; a template.")] = None
-    query: Annotated[Table[SourceText] | None, doc("Query fields; templates.")] = None
-    headers: Annotated[Table[SourceText] | None, doc("Headers; templates.")] = None
+    method: Annotated[SourceText | None, doc("Default POST.", "PUT", pattern="|".join(METHODS))] = (
+        None
+    )
+    path: Annotated[
+        SourceText | None,
+        doc("Appended to the target's address; a template.", "/orders/{{ payload.id }}"),
+    ] = None
+    query: Annotated[
+        Table[SourceText] | None, doc("Query fields; templates.", {"id": "{{ payload.id }}"})
+    ] = None
+    headers: Annotated[
+        Table[SourceText] | None,
+        doc("Headers; templates.", {"X-Order": "{{ payload.id }}"}, names=HEADER.pattern),
+    ] = None
     forward_headers: Annotated[
-        list[SourceText] | None, doc("Headers of the sender to pass on.")
+        list[SourceText] | None,
+        doc("Headers of the sender to pass on.", ["X-Request-Id"], pattern=HEADER.pattern),
     ] = None
     json: Annotated[
-        Node | None, doc("The body as JSON; texts are templates, a lone template keeps its type.")
+        Node | None,
+        doc(
+            "The body as JSON; texts are templates, a lone template keeps its type.",
+            {"order": "{{ payload.id }}"},
+        ),
     ] = None
-    form: Annotated[Table[SourceText] | None, doc("The body as a form; templates.")] = None
-    text: Annotated[SourceText | None, doc("The body as plain text; a template.")] = None
+    form: Annotated[
+        Table[SourceText] | None,
+        doc("The body as a form; templates.", {"text": "{{ payload.name }}"}),
+    ] = None
+    text: Annotated[
+        SourceText | None, doc("The body as plain text; a template.", "Order {{ payload.name }}")
+    ] = None
     body: Annotated[
-        SourceText | None, doc("The body as it stands; a template. Without any body: the event.")
+        SourceText | None,
+        doc(
+            "The body as it stands; a template. Without any body: the event.",
+            "{{ to_string(payload) }}",
+        ),
     ] = None
     accept: Annotated[
         list[SourceText] | None,
-        doc("Statuses that mean success: 2xx (default), 409, 500-504.", ["2xx", 409]),
+        doc(
+            "Statuses that mean success: 2xx (default), 409, 500-504.",
+            ["2xx", 409],
+            pattern=STATUSES.pattern,
+        ),
     ] = None
-    timeout: Annotated[Duration | None, doc("For one call. Default the target's, or 30s.")] = None
+    timeout: Annotated[
+        Duration | None, doc("For one call. Default the target's, or 30s.", gt=0)
+    ] = None
     auth: Annotated[AuthEntry | None, doc("As in targets.")] = None
     tls: Annotated[TlsEntry | None, doc("As in targets.")] = None
     sign: Annotated[SignEntry | None, doc("As in targets.")] = None
@@ -66,7 +109,7 @@ class HttpCompiler:
         if entry.short is not None:  # `http: URL` is short for `{url: URL}`
             entry = HttpEntry(node=entry.node, url=entry.short, short=entry.short)
         self._address_keys(entry)
-        self._context.above_zero(entry, "timeout")
+        self._context.above_zero(entry)
         target, url, name = self._place_of_call(entry, around)
         signed = addresses.sign(self._context, entry.sign) or (target.sign if target else None)
         addresses.not_signed_twice(self._context, entry.headers, signed)
@@ -93,7 +136,7 @@ class HttpCompiler:
 
     def _address_keys(self, entry: HttpEntry) -> None:
         if entry.short is None and not entry.broken & {"target", "url"}:
-            self._context.one_of("exactly-one", entry, ("target", "url"))
+            self._context.one_of("exactly-one", entry)
         if entry.path is not None and entry.url is not None:
             self._context.error(
                 "path-without-target",

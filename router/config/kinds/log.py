@@ -20,4 +20,5 @@ LOG = Schema(
     about="Write one line to the log; a template.",
     compiler=lambda file: partial(_compiled, file),
     look=None,
+    examples=("{{ payload.name }} is paid",),
 )

@@ -18,9 +18,12 @@ class PythonEntry(Entry):
         SourceText | None,
         doc("MODULE:FUNCTION of plugins/MODULE.py.", "desk:notify"),
     ] = None
-    args: Annotated[Table[Node] | None, doc("Its named arguments; texts are templates.")] = None
-    secrets: Annotated[list[SourceText] | None, doc("Secrets that it may read.")] = None
-    timeout: Annotated[Duration | None, doc("Default 60s.")] = None
+    args: Annotated[
+        Table[Node] | None,
+        doc("Its named arguments; texts are templates.", {"text": "Order {{ payload.name }}"}),
+    ] = None
+    secrets: Annotated[list[SourceText] | None, doc("Secrets that it may read.", ["erp"])] = None
+    timeout: Annotated[Duration | None, doc("Default 60s.", gt=0)] = None
 
 
 class PythonCompiler:
@@ -33,7 +36,7 @@ class PythonCompiler:
     def __call__(self, entry: PythonEntry, around: Surroundings) -> Compiled:
         """The call; the plugin is found and its function read, never run."""
         context, language = self._file.context, self._file.language
-        context.above_zero(entry, "timeout")
+        context.above_zero(entry)
         if entry.call is not None and "args" not in entry.broken:
             self._plugins.check(entry.call, entry.args)
         place = ExpressionSite("an argument", around.roots)

@@ -22,12 +22,16 @@ PROVIDER = "code-host"
 class RepositoryDispatchEntry(Entry):
     """A `repository_dispatch` action: an event of one's own on the code host."""
 
-    repo: Annotated[SourceText | None, doc("OWNER/NAME.")] = None
-    event_type: Annotated[SourceText | None, doc("The event's name.")] = None
-    client_payload: Annotated[Node | None, doc("What goes with it; texts are templates.")] = None
-    token: Annotated[SourceText | None, doc("The secret that opens the API.")] = None
-    api_base: Annotated[SourceText | None, doc("The API's address.")] = None
-    timeout: Annotated[Duration | None, doc("For one call.")] = None
+    repo: Annotated[SourceText | None, doc("OWNER/NAME.", "octo/deploys")] = None
+    event_type: Annotated[SourceText | None, doc("The event's name.", "deploy")] = None
+    client_payload: Annotated[
+        Node | None, doc("What goes with it; texts are templates.", {"order": "{{ payload.id }}"})
+    ] = None
+    token: Annotated[SourceText | None, doc("The secret that opens the API.", "hub_token")] = None
+    api_base: Annotated[
+        SourceText | None, doc("The API's address.", "https://hub.example.com/api/v3")
+    ] = None
+    timeout: Annotated[Duration | None, doc("For one call.", gt=0)] = None
 
 
 class DispatchCompiler:
@@ -40,7 +44,7 @@ class DispatchCompiler:
 
     def __call__(self, entry: RepositoryDispatchEntry, around: Surroundings) -> Compiled:
         """The call, and the name that its limits belong to."""
-        self._context.above_zero(entry, "timeout")
+        self._context.above_zero(entry)
         rule = builtin()[PROVIDER].definition.api
         assert rule is not None  # noqa: S101 - our own definition
         base = self._base(entry, rule, around.sources)

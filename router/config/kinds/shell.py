@@ -6,14 +6,14 @@ from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from router.config.context import LoadContext
-from router.config.environment import VARIABLE
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
+from router.config.spelling import GIVEN_VARIABLE, VARIABLE
 from router.config.units import Duration, Size
 from router.expressions import Template
 from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
-from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named
+from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named, needs, one
 
 SHELL_NAME = re.compile(r"(?:ba|da|a|z|k)?sh")
 _TAKES_CODE = (
@@ -32,12 +32,12 @@ _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 class ShellLimitsEntry(Entry):
     """What each process of a command may use."""
 
-    cpu: Annotated[Duration | None, doc("Time of the processor.")] = None
-    memory: Annotated[Size | None, doc("Memory.")] = None
-    files: Annotated[int | None, doc("Open files.")] = None
+    cpu: Annotated[Duration | None, doc("Time of the processor.", gt=0)] = None
+    memory: Annotated[Size | None, doc("Memory.", gt=0)] = None
+    files: Annotated[int | None, doc("Open files.", gt=0)] = None
 
 
-@named("'shell'")
+@named("'shell'", rules=(one("argv", "script"), needs("interpreter", "script")))
 class ShellEntry(Entry):
     """A `shell` action: `argv` or `script`."""
 
@@ -46,29 +46,55 @@ class ShellEntry(Entry):
         doc(
             "The program and its arguments; templates, read by no shell.",
             ["bin/suppress", "--", "{{ payload.email }}"],
+            min_length=1,
         ),
     ] = None
     script: Annotated[
-        SourceText | None, doc("A script; it never holds a template, values come by env.")
+        SourceText | None,
+        doc("A script; it never holds a template, values come by env.", './deploy.sh "$RUN"'),
     ] = None
     interpreter: Annotated[
         list[SourceText] | None,
-        doc("What reads the script. Default sh -eu."),
+        doc("What reads the script. Default sh -eu.", ["bash", "-eu"]),
     ] = None
-    stdin: Annotated[Node | None, doc("What it is given: default (the event), none, or JSON.")] = (
-        None
-    )
-    env: Annotated[Table[SourceText] | None, doc("Environment variables; templates.")] = None
+    stdin: Annotated[
+        Node | None,
+        doc(
+            "What it is given: default (the event), none, or JSON.",
+            "none",
+            {"order": "{{ payload.id }}"},
+        ),
+    ] = None
+    env: Annotated[
+        Table[SourceText] | None,
+        doc(
+            "Environment variables; templates.",
+            {"RUN": "{{ payload.id }}"},
+            names=GIVEN_VARIABLE.pattern,
+        ),
+    ] = None
     pass_env: Annotated[
-        list[SourceText] | None, doc("Variables of the router's own environment to pass on.")
+        list[SourceText] | None,
+        doc(
+            "Variables of the router's own environment to pass on.",
+            ["LANG"],
+            pattern=GIVEN_VARIABLE.pattern,
+        ),
     ] = None
-    cwd: Annotated[SourceText | None, doc("The folder it runs in, relative to this file.")] = None
-    timeout: Annotated[Duration | None, doc("Default 10m.")] = None
+    cwd: Annotated[
+        SourceText | None, doc("The folder it runs in, relative to this file.", "bin")
+    ] = None
+    timeout: Annotated[Duration | None, doc("Default 10m.", gt=0)] = None
     limits: Annotated[ShellLimitsEntry | None, doc("What each process may use.")] = None
-    user: Annotated[SourceText | None, doc("The user it runs as.")] = None
-    files: Annotated[Table[Node] | None, doc("Variables that name files with these contents.")] = (
-        None
-    )
+    user: Annotated[SourceText | None, doc("The user it runs as.", "deploy")] = None
+    files: Annotated[
+        Table[Node] | None,
+        doc(
+            "Variables that name files with these contents.",
+            {"ORDER": "body"},
+            names=GIVEN_VARIABLE.pattern,
+        ),
+    ] = None
 
 
 class ShellCompiler:
@@ -81,8 +107,8 @@ class ShellCompiler:
     def __call__(self, entry: ShellEntry, around: Surroundings) -> Compiled:
         """The process; what it is made of never comes from an event."""
         if not entry.broken & {"argv", "script"}:
-            self._context.one_of("exactly-one", entry, ("argv", "script"))
-        self._context.above_zero(entry, "timeout")
+            self._context.one_of("exactly-one", entry)
+        self._context.above_zero(entry)
         self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
         self._static(entry.cwd, "'cwd'", None)
         self._static(entry.user, "'user'", None)
@@ -108,7 +134,7 @@ class ShellCompiler:
     def _limits(self, entry: ShellLimitsEntry | None) -> ShellLimits | None:
         if entry is None:
             return None
-        self._context.above_zero(entry, "cpu", "memory", "files")
+        self._context.above_zero(entry)
         return ShellLimits(
             None if entry.cpu is None else -(-entry.cpu // 1_000), entry.memory, entry.files
         )
