@@ -126,6 +126,8 @@ def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: boo
     if found:
         click.echo(text)
         click.echo("more about each: router check --explain CODE")
+    if fixable := sum(d.fix is not None for d in found):
+        click.echo(f"{counted(fixable, 'finding')} with one right answer: router check --fix")
     for place, loaded in results:
         if not _is_wrong(loaded, strict=strict):
             click.echo(f"{place.rules}: ok{_summary(loaded.ruleset)}")
