@@ -50,44 +50,51 @@ def fixed(read: Callable[[str], str], check: Check) -> Fixed:
         if not todo:
             break
         before = texts | {d.file: read(d.file) for d in todo if d.file not in texts}
-        attempt = _Attempt(before, found, check)
-        helped = attempt.narrowed([], todo)
-        refused |= {_said(d): d for d in todo if d not in helped}
-        texts, found = _applied(before, helped), attempt.found
+        helped, useless, found = _helping(todo, found, before, check)
+        refused |= {_said(d): d for d in useless}
+        texts = _applied(before, helped)
         done += helped
     return Fixed({f: t for f, t in texts.items() if t != read(f)}, found, done, [*refused.values()])
 
 
-class _Attempt:
-    """One round: which of its answers help. `found`: what there is to say with them."""
+def _helping(
+    answers: Found, at_first: Found, before: Texts, check: Check
+) -> tuple[Found, Found, Found]:
+    """
+    Those that help, those that do not, and what there is to say with the former. Of a line with
+    something wrong only the first is tried once more: the others wait for the next round.
+    """
+    useless: list[Diagnostic] = []
+    while answers:
+        found = check(_applied(before, answers))
+        wrong = _wrong_lines(answers, at_first, found)
+        if not wrong:
+            return answers, useless, found
+        kept: list[Diagnostic] = []
+        for line, group in groupby(answers, key=_line):
+            mine = list(group)
+            useless += mine if line in wrong and len(mine) == 1 else ()
+            kept += mine if line not in wrong else mine[:1] if len(mine) > 1 else ()
+        answers = kept
+    return (), useless, at_first
 
-    def __init__(self, before: Texts, found: Found, check: Check) -> None:
-        self._before, self._check = before, check
-        self._at_first = self.found = found
 
-    def narrowed(self, kept: Found, more: Found) -> Found:
-        """`kept` and those of `more` that help beside it; a bad one of many is found by halves."""
-        if self._helps([*kept, *more]):
-            return [*kept, *more]
-        if len(more) == 1:
-            return kept
-        half = len(more) // 2
-        return self.narrowed(self.narrowed(kept, more[:half]), more[half:])
+def _wrong_lines(answers: Found, at_first: Found, found: Found) -> set[tuple[str, int]]:
+    """Lines that answers have not mended: a finding is still there, or there is a new error."""
+    after = Counter(map(_said, found))
+    left = Counter(map(_said, at_first)) - Counter(map(_said, answers))
+    wrong = {_line(d) for d in answers if after[_said(d)] > left[_said(d)]}
+    hiding = {_line(d): d.code in _HIDING for d in answers}
+    for d in found:
+        hid = hiding.get(_line(d))
+        seen_now = hid is None or (hid and d.code not in _HIDING)
+        if d.severity == "error" and not (seen_now or d.fix or _said(d) in left):
+            wrong.add(_line(d))
+    return wrong
 
-    def _helps(self, answers: Found) -> bool:
-        found = self._check(_applied(self._before, answers))
-        after = Counter(map(_said, found))
-        left = Counter(map(_said, self._at_first)) - Counter(map(_said, answers))
-        if any(after[said] > left[said] for said in map(_said, answers)):
-            return False
-        hidden = {(d.file, d.line): d.code in _HIDING for d in answers}
-        for d in found:
-            hid = hidden.get((d.file, d.line))
-            seen_now = hid is None or (hid and d.code not in _HIDING)
-            if d.severity == "error" and not (seen_now or d.fix or _said(d) in left):
-                return False
-        self.found = found
-        return True
+
+def _line(d: Diagnostic) -> tuple[str, int]:
+    return d.file, d.line
 
 
 Said = tuple[str, int, str, str]

@@ -184,3 +184,19 @@ def test_a_name_that_is_only_a_part_of_what_stands_there_is_not_put_in_its_place
     found = load(text, path="rules.yaml", env={}).diagnostics
     assert [d.code for d in found if d.hint and d.hint.startswith("did you mean")] == ["bad-store"]
     assert mended(text).texts == {}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "payload.line_itmes == 'x' || payload.total_prise == '1'",
+        "payload.total_prise == '1' || payload.line_itmes == 'x'",
+    ],
+)
+def test_beside_an_answer_that_does_not_help_in_one_line_the_other_is_written(
+    condition: str,
+) -> None:
+    result = mended(line(f"match: {condition}"))
+    right = condition.replace("prise", "price")
+    assert result.texts == {"rules.yaml": line(f"match: {right}")}
+    assert [d.hint for d in result.refused] == ["did you mean 'line_items'?"]
