@@ -177,6 +177,13 @@ def is_written(address: str, host: str, written: Container[str]) -> bool:
     return found == literal_address(host) or (is_local_name(host) and found.is_loopback)
 
 
+def is_metadata(host: str) -> bool:
+    """Whether a host, as it is written, may never be called."""
+    found = literal_address(host)
+    faces = () if found is None else (found, *_carried(found))
+    return is_metadata_name(host) or any(face in _METADATA for face in faces)
+
+
 def is_metadata_name(host: str) -> bool:
     """Whether a host is the name of a cloud's metadata service: never to be called."""
     return host.lower().rstrip(".") in _METADATA_NAMES

@@ -77,7 +77,7 @@ NAMES = {
     "unknown-retry": Code("A retry policy is named that neither the file nor the router has."),
 }
 PLACES = {
-    "bad-url": Code("This is not an http or https address."),
+    "bad-url": Code("This is not an http or https address, or one that is never called."),
     "password-in-url": Code("An address holds a user or password."),
     "bad-address": Code("This is not an address to listen on, or the name of a host."),
     "admin-without-token": Code(

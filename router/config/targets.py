@@ -8,6 +8,7 @@ from router.config.language import ExpressionSite, Language
 from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
 from router.config.settings import parsed_url, shape
 from router.config.spelling import HEADER, ID
+from router.egress import is_metadata
 from router.expressions import Template
 from router.kinds.http import FORBIDDEN_IN_HEADER
 from router.model.settings import Auth, Sign, Target, Tls
@@ -97,6 +98,9 @@ def checked_url(context: LoadContext, text: SourceText, url: str) -> SplitResult
             text,
             "use 'auth' with the name of a secret",
         )
+    elif is_metadata(parts.hostname or ""):
+        message = "an address of a cloud's metadata service is never called: the job would be dead"
+        context.error("bad-url", message, text)
     return parts
 
 

@@ -6,11 +6,16 @@ from router.config.checks.base import CompiledFile, Found, TextSpan
 from router.config.language import DELIVERY_FIELDS, Language, Written
 from router.expressions import Template
 
-_PATH = (
-    r"(?:\$\.)?(?:payload|def|var|secret|results|headers|query|delivery)"
-    r'(?:\.(?:\w+|"[^"]+")|\[[\w*-]*\])+'
+_STEP = r'(?:\.(?:\w+|"[^"]+")|\[[\w*-]*\])'
+_OURS = rf"(?:\$\.)?(?:(?:payload|def|var|secret|delivery){_STEP}|results{_STEP}{{2}}){_STEP}*"
+"""A path that hardly anybody writes who means a text."""
+_PATH = rf"(?:{_OURS}|(?:\$\.)?(?:headers|query){_STEP}+)"
+_ALONE = re.compile(
+    rf"\s*(?:{_OURS}(?:\s*(?:\|\|?|&&|[=!]=|[<>]=?).+)?|[a-z_0-9]+\(.*\b{_OURS}.*\))\s*",
+    re.DOTALL,
 )
-_ALONE = re.compile(rf"\s*(?:({_PATH})|[a-z_0-9]+\(.*\b{_PATH}.*\))\s*", re.DOTALL)
+_IN_ADDRESS = re.compile(r"(?<=[/=])(payload(?:\.\w+)+)(?=[/?&#]|$)")
+_SECRET = re.compile(r"(?<![\w./-])(secret\.[a-z]\w*)(?![\w./-])")
 _MARKED = re.compile(
     rf"\$?\{{\s*(?P<braces>{_PATH})\s*\}}+|[%#]\{{\s*(?P<sign>{_PATH})\s*\}}"
     rf"|\$\(\s*(?P<round>{_PATH})\s*\)|\$(?P<dollar>payload(?:\.\w+)+)"
@@ -40,12 +45,12 @@ def texts_like_templates(file: CompiledFile) -> Found:
         elif template.text.startswith("${{") and len(template.parts) == 2:
             yield from _with_dollar(written, template)
         for at, part in enumerate(template.parts):
-            if isinstance(part, str) and _SIGNS.search(part):
-                yield from _marked(file, written, part[:_LENGTH_MAX], template.offset_of(at))
+            if isinstance(part, str):
+                yield from _within(file, written, part[:_LENGTH_MAX], template.offset_of(at))
 
 
 def _alone(file: CompiledFile, written: Written) -> Found:
-    """A path or a call, and nothing else."""
+    """An expression, and nothing else."""
     text = written.text.value
     if "." not in text or len(text) > _LENGTH_MAX or _FILE.fullmatch(text):
         return
@@ -80,21 +85,33 @@ def _with_dollar(written: Written, template: Template) -> Found:
         )
 
 
-def _marked(file: CompiledFile, written: Written, part: str, base: int) -> Found:
-    """Templates as other tools write them."""
-    for found in _MARKED.finditer(part):
-        path = next(filter(None, found.groups()))
-        if _means(file, path):
-            place = TextSpan(written.text, base + found.start(), base + found.end())
-            yield place, f"'{found[0]}' is sent as it stands", f"write {{{{ {path} }}}}"
-    if (first := _STATEMENT.search(part)) is not None:
+def _within(file: CompiledFile, written: Written, part: str, base: int) -> Found:
+    """What stands in a literal part of a text."""
+    patterns = [_MARKED] if _SIGNS.search(part) else []
+    if written.place in ("a url", "a path") and "payload." in part:
+        patterns.append(_IN_ADDRESS)
+    if written.place in _UNEXPANDED and " secret." in part:
+        patterns.append(_SECRET)
+    for pattern in patterns:
+        for found in pattern.finditer(part):
+            path = next(filter(None, found.groups()))
+            if _means(file, path) and not _FILE.fullmatch(path):
+                place = TextSpan(written.text, base + found.start(), base + found.end())
+                yield place, f"'{found[0]}' is sent as it stands", f"write {{{{ {path} }}}}"
+    if "{%" in part and (first := _STATEMENT.search(part)) is not None:
         place = TextSpan(written.text, base + first.start(), base + first.end())
         message = f"'{first[0]}' is sent as it stands: templates have no statements"
         yield place, message, "write {{ if(CONDITION, 'a', 'b') }}"
-    expanded = written.place not in _UNEXPANDED
-    if not expanded or (written.place == "an argument" and not base):
+    if "$" in part:
+        yield from _variables(written, part, base)
+
+
+def _variables(written: Written, part: str, base: int) -> Found:
+    """Variables of an environment, where nothing expands them."""
+    inside = written.place in _UNEXPANDED
+    if inside or (written.place == "an argument" and not base):
         for found in _VARIABLE.finditer(part):
-            if expanded and found.start():
+            if not inside and found.start():
                 break  # in the middle it may be meant for another program
             place = TextSpan(written.text, base + found.start(), base + found.end())
             message = f"'{found[0]}' is sent as it stands: nothing puts a variable's value there"

@@ -121,3 +121,12 @@ def test_delays_are_counted_together_wherever_the_schedule_stands() -> None:
     assert http(f"{{{call}, retry: {{schedule: [6d, 1d, 1s, 1s]}}}}") == ["delay-never-comes"]
     rule = f"rules: [{{id: a, from: shop, retry: {{schedule: 8d}}, actions: {{{call}}}}}]\n"
     assert codes(rule) == ["delay-never-comes"]
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "[fd00:ec2::254]", "metadata.google.internal", "[::ffff:a9fe:a9fe]"]
+)
+def test_a_metadata_service_is_never_called(host: str) -> None:
+    assert http(f'{{http: "http://{host}/latest"}}') == ["bad-url"]
+    assert codes(f'targets: {{erp: {{url: "http://{host}/"}}}}\n') == ["bad-url"]
+    assert http('{http: "http://169.254.1.1/latest"}') == []

@@ -19,7 +19,9 @@ SAID = ["not-a-template"]
         "lower(payload.email)",
         "var.low",
         "delivery.id",
-        'headers.\\"x-a\\"',
+        "payload.name || 'x'",
+        "payload.total_price == 1",
+        "results.erp.status",
         "order {payload.id}",
         "order {payload.id}}",
         "${payload.id}",
@@ -46,6 +48,10 @@ def test_a_text_that_was_meant_as_a_template(text: str) -> None:
         "payload",
         "payload.json",
         "delivery.created",
+        "headers.date",
+        "query.size",
+        "results.json",
+        "the secret.shop of all",
         "var.unknown",
         "see payload.id of the order",
         "payload.total_price of all",
@@ -81,3 +87,13 @@ def test_the_place_is_the_sign_and_a_statement_is_said_once() -> None:
     assert findings(HTTP.format(f'{URL}, text: "{text}"')) == [
         ("not-a-template", 5, "'{% if a %}' is sent as it stands: templates have no statements")
     ]
+
+
+def test_a_path_in_an_address_and_a_secret_in_a_header() -> None:
+    call = 'url: "https://erp.example.net/{0}"'
+    for path in ("orders/payload.id", "payload.id/lines", "?id=payload.id", "payload.id?a=b"):
+        assert codes(HTTP.format(call.format(path))) == SAID, path
+    for path in ("payload.json", "payloads/x.payload.id", "a?b=c.payload.id"):
+        assert codes(HTTP.format(call.format(path))) == [], path
+    for text in ("Bearer secret.shop", "secret.shop"):
+        assert codes(HTTP.format(f"{URL}, headers: {{X-A: {text}}}")) == SAID, text
