@@ -73,7 +73,8 @@ def test_what_fits_passes(call: str) -> None:
         ("headers: {x-other: {any: true}}", 'headers.x-other: expected {"any":true}, got nothing'),
         ("headers: {x-tag: {absent: true}}", 'headers.x-tag: expected {"absent":true}, got "a b"'),
         ("json: {skus: {contains: B}}", 'json.skus: expected {"contains":"B"}, got ["A-1"]'),
-        ("json: {id: 7, contains: {equals: {}}}", 'json.contains: expected {"equals":{}}, got {"any":1}'),
+        ("json: {id: 7, contains: {equals: {}}}",
+         'json.contains: expected {"equals":{}}, got {"any":1}'),
         ("json: {skus: {equals: [A]}}", 'json.skus: expected {"equals":["A"]}, got ["A-1"]'),
     ],
 )  # fmt: skip
