@@ -2,6 +2,7 @@
 
 from router.expressions.absent import JSON
 from router.expressions.compare import exact, is_number
+from router.typing.formats import misfits
 from router.typing.lattice import (
     ABSENT,
     FALSE,
@@ -22,6 +23,8 @@ def misfit(kind: Type, value: JSON, place: str = "payload") -> str | None:
     if not kind.kinds & _kind_of(value):
         return f"{place} should be {word(kind)}, and is {value!r}"
     if isinstance(value, str):
+        if (form := misfits(kind.format, value)) is not None:
+            return f"{place} should be {form.about}, and is {value!r}"
         return _wrong_constant(kind.texts, value, place)
     if is_number(value):
         return _wrong_constant(kind.numbers, exact(value), place)

@@ -196,6 +196,14 @@ TYPES = {
         "A text is compared or calculated with as if it were a number.", meant=True
     ),
     "wrong-argument": Code("A function's argument has a type that it does not take.", meant=True),
+    "always-fails": Code("A call fails whatever comes.", meant=True),
+    "swapped-arguments": Code(
+        "A function is given what to look for first, and where to look second.", "warning"
+    ),
+    "wrong-format": Code(
+        "A text is compared with one that is never written so: other letters, another form.",
+        "warning",
+    ),
     "never-ordered": Code("`<` or `>` compares values that are not numbers.", meant=True),
     "nullable-argument": Code(
         "A function's argument may be null or absent, and then it fails.", "warning"

@@ -73,6 +73,10 @@ class EndpointSenders:
         return self._senders[key]
 
 
+_WITHOUT = {"refs/heads/": "git_branch", "refs/tags/": "git_tag"}
+"""What is left of a text by the prefix that it is read without."""
+
+
 def event_names(provider: Provider) -> Iterator[str]:
     """Names and `name.action`s of a provider's catalogue."""
     for event in provider.events:
@@ -95,6 +99,7 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
             source.event,
             (source.paths or ("",))[0] if plain else None,
             frozenset(spelled(source.key)) if source.key else None,
+            _WITHOUT.get(source.prefix or ""),
         )
     return TypedSender(
         names=names,

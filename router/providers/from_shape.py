@@ -12,6 +12,13 @@ _TEXTS = {
     "url": "https://example.com/1",
     "email": "ada@example.com",
     "ip": "203.0.113.7",
+    "currency_code": "EUR",
+    "country_code": "DE",
+    "git_ref": "refs/heads/main",
+    "git_branch": "main",
+    "git_tag": "v1.0",
+    "git_sha": "0123456789abcdef" * 2 + "01234567",
+    "repository_name": "acme/shop",
 }
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.suggest import FixHint
+from router.typing.doomed import constant_result
 from router.typing.equality import may_equal
 from router.typing.fields import mark_words
 from router.typing.interval import Interval
@@ -38,13 +39,14 @@ from router.typing.lattice import (
     with_kinds,
     word,
 )
+from router.typing.literals import check_order, check_search, check_word
 from router.typing.narrow import WORD_BITS, allowed, when_false, when_true
 from router.typing.patterns import captured, check_glob
 from router.typing.run import TypeScope, TypeWalk
-from router.typing.verdicts import check_word
 
 _NEVER_FAILS = frozenset({"type", "to_array", "not_null", "exists", "default", "now"})
 _NULL_TOO = frozenset({"to_number", "avg", "max", "min", "max_by", "min_by", "not_null", "capture"})
+_SEARCHING = frozenset({"starts_with", "ends_with", "contains", "glob", "split"})
 _RESULT = {
     "any": ANY,
     "boolean": Type(BOOLEAN),
@@ -67,11 +69,15 @@ def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kinds = _arguments(run, node, view)
     for at, (argument, kind) in enumerate(zip(node.children, kinds, strict=True)):
         _check_argument(run, function, function.parameter(at), (argument, kind))
+    if function.name in _SEARCHING:
+        check_order(run, node, kinds)
     if function.name == "contains":
         _check_contains(run, node, kinds)
     if function.name in ("glob", "any_glob"):
         check_glob(run, node, kinds[0])
-    return _result(function, kinds)
+    if function.name in _SEARCHING:
+        check_search(run, node, kinds[0])
+    return constant_result(run, node, kinds) or _result(function, kinds)
 
 
 def _arguments(run: TypeWalk, node: Node, view: TypeScope) -> list[Type]:
@@ -187,13 +193,15 @@ def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
             f"write contains(split({said}, ','), {part})",
         )
     elif held.surely(TEXT) and not sought.kinds & TEXT:
-        run.note("never-equal", f"a text never contains {word(sought)}", node)
+        swapped = f"contains({run.source(searched)}, {run.source(subject)})"
+        hint = f"swap them: {swapped}" if sought.surely(LIST) else None
+        run.note("never-equal", f"a text never contains {word(sought)}", node, hint)
 
 
 def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
     subject, searched = node.children
     for child in subject.children if subject.kind == "select_list" else ():
-        if child.kind == "literal" and str(child.value) in sought.aliases:
+        if child.kind == "literal" and isinstance(child.value, str) and sought.surely(TEXT):
             check_word(run, child, searched, sought)
     if subject.kind == "literal" and sought.surely(TEXT):
         for value in subject.value:
@@ -254,6 +262,16 @@ def _to_array(kinds: list[Type]) -> Type:
     return list_of(join(elements(kind), lone) if kind.kinds & LIST else lone)
 
 
+def _changed(kind: Type, change: Callable[[str], str], form: str) -> Type:
+    """What a function makes of a text, of each that is known."""
+    return Type(
+        TEXT,
+        texts=None if kind.texts is None else frozenset(map(change, kind.texts)),
+        known=frozenset(map(change, kind.known)),
+        format=form,
+    )
+
+
 def _lookup(kinds: list[Type]) -> Type:
     table = kinds[0]
     found = contents(table) if table.kinds & OBJECT else Type(0)
@@ -281,6 +299,11 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "keys": lambda _: list_of(TEXT_TYPE),
     "length": lambda _: _NOT_NEGATIVE,
     "abs": lambda _: _NOT_NEGATIVE,
+    "lower": lambda kinds: _changed(kinds[0], str.lower, "lower"),
+    "upper": lambda kinds: _changed(kinds[0], str.upper, "upper"),
+    "trim": lambda kinds: _changed(kinds[0], str.strip, kinds[0].format or "trimmed"),
+    "domain_of": lambda _: Type(TEXT, format="domain"),
+    "date": lambda _: Type(TEXT, format="day"),
 }
 
 

@@ -13,6 +13,7 @@ from router.typing.equality import met
 from router.typing.lattice import FALSE, TRUE, Type
 
 Code = Literal[
+    "always-fails",
     "always-true",
     "bare-word",
     "field-of-list",
@@ -32,11 +33,13 @@ Code = Literal[
     "provider-alias",
     "regex-in-glob",
     "root-in-filter",
+    "swapped-arguments",
     "text-as-number",
     "unknown-field",
     "unknown-name",
     "value-not-known",
     "wrong-argument",
+    "wrong-format",
 ]
 """What a finding is called; docs/codes has a page of each."""
 Span = tuple[int, int]

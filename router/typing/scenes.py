@@ -67,12 +67,13 @@ Results = Mapping[str, Mapping[str, str] | None]
 class RootField(msgspec.Struct, frozen=True):
     """
     A root that a sender adds: the event's own name, a path in the payload, or else a text, one of
-    these or (None) any.
+    these or (None) any. `format` says what it shows.
     """
 
     event: bool = False
     path: str | None = None
     texts: frozenset[str] | None = None
+    format: str | None = None
 
 
 class TypedSender(msgspec.Struct, frozen=True, eq=False):
@@ -314,7 +315,7 @@ def _own_root(field: RootField, event: Type, payload: Type) -> Type:
     if field.event:
         return event
     if field.path is None:
-        return Type(TEXT | ABSENT, texts=field.texts)
+        return Type(TEXT | ABSENT, texts=field.texts, format=field.format)
     return Type(TEXT | ABSENT, format=reduce(step, field.path.split("."), payload).format)
 
 

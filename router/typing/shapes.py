@@ -44,8 +44,12 @@ from router.typing.lattice import (
 )
 from router.typing.overlay import overlaid
 
-FORMATS = ("money", "joined", "timestamp", "date", "url", "email", "ip")
-"""What a text may show: an exact number, comma-joined parts, a time, a day, …"""
+FORMATS = (
+    *("money", "joined", "timestamp", "date", "url", "email", "ip", "lowercase"),
+    *("currency_code", "country_code"),
+    *("git_ref", "git_branch", "git_tag", "git_sha", "repository_name"),
+)
+"""What a text may show: an exact number, comma-joined parts, a time, a day, …; see formats.py."""
 _BASIC: dict[str, Type] = {
     "any": ANY,
     "null": Type(NULL),
@@ -187,7 +191,7 @@ class _ShapeReader:
 
     def piece(self, name: str, place: str) -> Type:
         """A basic type, a format, or a named piece."""
-        if name in _BASIC:
+        if name in _BASIC and name not in self._written:
             return _BASIC[name]
         if name not in self._written:
             known = ", ".join([*_BASIC, *self._written])

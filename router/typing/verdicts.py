@@ -4,7 +4,8 @@ import re
 from itertools import islice, product
 
 from router.expressions.nodes import Node
-from router.suggest import FixHint, closest, meaning
+from router.suggest import FixHint
+from router.typing.doomed import is_closed
 from router.typing.equality import may_equal, must_equal, truth
 from router.typing.fields import mark_words
 from router.typing.interval import OPPOSITE, may_be
@@ -26,11 +27,12 @@ from router.typing.lattice import (
     stored,
     word,
 )
+from router.typing.literals import check_formats, check_word
 from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, condition_key, denied, key_of, span_of
 
 _PAIRS_MAX = 64
-_SHOWN_MAX = 8
+_NEVER_EMPTY = frozenset({"payload", "headers", "delivery"})
 _AN_ID = re.compile(r"(?:\b|_)id\Z|Id\Z")
 """The end of an id's name: none is 0, so its truth is its presence."""
 
@@ -104,6 +106,9 @@ def of_truth(run: TypeWalk, node: Node, view: TypeScope) -> int:
             node,
             f"write {said} > 0, or {said} != null",
         )
+    if node.kind == "field" and view.here is None and node.value in _NEVER_EMPTY:
+        message = f"{node.value} as a condition is always true: every event has it"
+        run.warn("always-true", message, node, f"name a field: {node.value}.NAME")
     return _decided(run, node, truth(kind), view)
 
 
@@ -164,6 +169,8 @@ def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
         run.fine.add(span_of(node))
     if key_of(node.children[0]) == key_of(node.children[1]):
         verdict &= FAULT | (TRUE if "=" in node.value and node.value != "!=" else FALSE)
+    if all(map(is_closed, node.children)) and any(c.kind == "call" for c in node.children):
+        return verdict  # who writes `decimal('12') == 12` is trying out a function
     return _decided(run, node, verdict, view, (left, right))
 
 
@@ -228,6 +235,8 @@ def _check_equality(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
             check_word(run, second, first, left)
         elif first.kind == "literal":
             check_word(run, first, second, right)
+        else:
+            check_formats(run, node, left, right)
     elif left.kinds & right.kinds & PRESENT or (left.surely(BOOLEAN) and right.surely(BOOLEAN)):
         return
     elif {left.kinds & PRESENT, right.kinds & PRESENT} == {TEXT, NUMBER}:
@@ -267,36 +276,8 @@ def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
     run.note("text-as-number", message, node, hint)
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def _digits(text: str) -> bool:
     return text.removeprefix("-").replace(".", "", 1).isdigit()
-
-
-def check_word(
-    run: TypeWalk, literal: Node, other: Node, kind: Type, value: str | None = None
-) -> None:
-    """The literal against the known values of what it is compared with."""
-    text = str(literal.value if value is None else value)
-    values = kind.known or kind.texts or frozenset()
-    if not values or text in values or text in (kind.texts or ()):
-        run.fine.add(span_of(literal))
-        return
-    said = run.source(other)
-    near = closest(text, sorted(values))
-    shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
-    message = f"'{text[:60]}' is no known value of {said}"
-    if text in kind.aliases:
-        instead = " or ".join(f"'{name}'" for name in sorted(kind.known))
-        message = f"'{text[:60]}' is another name of the same sender"
-        run.note("provider-alias", message, literal, f"write {instead}, as the endpoint does")
-    elif near:
-        hint = meaning(text, near, _literal, fix=value is None)
-        run.note("misspelt-value", message, literal, hint)
-    elif kind.known or len(kind.texts or ()) > 1:
-        run.warn("value-not-known", message, literal, f"known values: {shown}")
 
 
 # -- order of what has none
@@ -308,13 +289,14 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     sides = list(zip(node.children, (left, right), strict=True))
     texts = [(child, kind) for child, kind in sides if kind.surely(TEXT)]
     numbers = [kind for _, kind in sides if kind.surely(NUMBER)]
-    if texts and texts[0][1].format == "timestamp":
-        said = run.source(texts[0][0])
+    times = [run.source(child) for child, kind in texts if kind.format == "timestamp"]
+    if times:
+        dated = [run.source(child) for child in node.children if not _is_now(child)]
         run.note(
             "never-ordered",
-            f"{said} is a text; < and > need numbers",
+            f"{times[0]} is a text; < and > need numbers",
             node,
-            f"age({said}) is its age in seconds",
+            f"age({(dated or times)[0]}) is its age in seconds",
         )
     elif len(texts) == 1 and numbers:
         _text_as_number(run, node, left)
@@ -335,6 +317,10 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
         _no_number(
             run, node, [(c, k) for c, k in sides if k.surely(BOOLEAN | LIST | OBJECT | NULL)]
         )
+
+
+def _is_now(node: Node) -> bool:
+    return node.kind == "call" and node.value == "now"
 
 
 def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> None:

@@ -10,7 +10,7 @@ from router.expressions import Expression, FieldNeed, needs_of
 from router.expressions.nodes import Node
 from router.typing.combine import WalkResult, is_constant
 from router.typing.infer import TABLES
-from router.typing.lattice import NOTHING, TEXT, Type
+from router.typing.lattice import BOOLEAN, NOTHING, NUMBER, TEXT, Type
 from router.typing.narrow import both, when_false, when_true
 from router.typing.run import TypeScope, TypeWalk
 from router.typing.scenes import Scene, of_results
@@ -81,8 +81,12 @@ def _check_null(run: TypeWalk, node: Node, kind: Type, view: TypeScope, null: st
     run.warn("nullable-template", message, node, f"give a fallback: {instead}")
 
 
+_SHOWN = TEXT | NUMBER | BOOLEAN
+"""What a text can show: of a list or an object there is more to say than that it may be null."""
+
+
 def _nullable(kind: Type) -> bool:
-    return kind.stated and bool(kind.kinds & NOTHING)
+    return kind.stated and bool(kind.kinds & NOTHING) and bool(kind.kinds & _SHOWN)
 
 
 def after_condition(expression: Expression, views: Views, *, holds: bool = True) -> Views:

@@ -30,7 +30,7 @@ from tests.properties.test_expressions import NAMES, documents
 from tests.properties.test_expressions import expressions as plain
 
 WORDS = ("", "x", "y", "xy")
-FORMATS = (None, "money", "joined", "timestamp")
+FORMATS = (None, "joined")
 
 
 # -- shapes, and values that fit them

@@ -52,7 +52,7 @@ INTERFACE = [
     ("email", "click", "url", "url"),
     ("email", "bounce", "bounce_classification", None),
     ("code-host", "push", "commits[].timestamp", "timestamp"),
-    ("code-host", "pull_request", "pull_request.head.sha", None),
+    ("code-host", "pull_request", "pull_request.head.sha", "git_sha"),
     ("code-host", "workflow_run", "workflow_run.conclusion", None),
 ]
 

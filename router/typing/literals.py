@@ -1,0 +1,123 @@
+"""Texts that stand in an expression, against what they are compared with or searched in."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from router.expressions.nodes import Node, path_of
+from router.suggest import closest, meaning
+from router.typing.formats import Format, differ, misfits
+from router.typing.lattice import TEXT, Type
+from router.typing.run import TypeWalk, span_of
+
+Place = Literal["begin", "part", "end"]
+_SHOWN_MAX = 8
+_SEARCHES: dict[str, tuple[Place, str, Callable[[str, str], bool]]] = {
+    "starts_with": ("begin", "begins with", str.startswith),
+    "ends_with": ("end", "ends with", str.endswith),
+    "contains": ("part", "contains", str.__contains__),
+}
+_TEXT_FIRST = frozenset({"starts_with", "ends_with", "glob", "split"})
+
+
+def check_word(
+    run: TypeWalk, literal: Node, other: Node, kind: Type, value: str | None = None
+) -> None:
+    """The literal against the known values of what it is compared with."""
+    text = str(literal.value if value is None else value)
+    if text not in kind.known and (wrong := misfits(kind.format, text)) is not None:
+        _say(run, (literal, other), wrong, "is", text)
+        return
+    values = kind.known or kind.texts or frozenset()
+    if not values or text in values or text in (kind.texts or ()):
+        run.fine.add(span_of(literal))
+        return
+    said = run.source(other)
+    near = closest(text, sorted(values))
+    shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
+    message = f"'{text[:60]}' is no known value of {said}"
+    if text in kind.aliases:
+        instead = " or ".join(f"'{name}'" for name in sorted(kind.known))
+        message = f"'{text[:60]}' is another name of the same sender"
+        run.note("provider-alias", message, literal, f"write {instead}, as the endpoint does")
+    elif near:
+        hint = meaning(text, near, _literal, fix=value is None)
+        run.note("misspelt-value", message, literal, hint)
+    elif kind.known or len(kind.texts or ()) > 1:
+        run.warn("value-not-known", message, literal, f"known values: {shown}")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _say(run: TypeWalk, sides: tuple[Node, Node], wrong: Format, does: str, text: str) -> None:
+    literal, other = sides
+    said = run.source(other)
+    run.warn(
+        "wrong-format",
+        f"{said} is {wrong.about}, and never {does} '{text[:60]}'",
+        literal,
+        wrong.advice(said, text) if does == "is" else None,
+    )
+
+
+def check_formats(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
+    """Two texts of which none of the one is one of the other: a day and a time."""
+    if not differ(left.format, right.format):
+        return
+    time = run.source(node.children[0 if left.format == "timestamp" else 1])
+    run.warn("wrong-format", "a day never is a time", node, f"write date({time})")
+
+
+def check_search(run: TypeWalk, node: Node, subject: Type) -> None:
+    """`starts_with`, `ends_with`, `contains` and `glob` of a text that a literal is searched in."""
+    other, literal = node.children
+    if other.kind == "literal" or (node.value not in _SEARCHES and node.value != "glob"):
+        return
+    if literal.kind != "literal" or not isinstance(literal.value, str) or not subject.surely(TEXT):
+        return
+    if run.found_within(node) or not literal.value:
+        return
+    if node.value == "glob":
+        _check_glob(run, (literal, other), subject)
+        return
+    place, does, holds = _SEARCHES[node.value]
+    if (wrong := misfits(subject.format, literal.value, place)) is not None:
+        _say(run, (literal, other), wrong, does, literal.value)
+    elif (values := subject.known or subject.texts) and not any(
+        holds(value, literal.value) for value in {*values, *(subject.texts or ())}
+    ):
+        shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
+        message = f"no known value of {run.source(other)} {does} '{literal.value[:60]}'"
+        run.warn("value-not-known", message, literal, f"known values: {shown}")
+
+
+def _check_glob(run: TypeWalk, sides: tuple[Node, Node], subject: Type) -> None:
+    literal, other = sides
+    first, *parts = str(literal.value).split("*")
+    if not parts:
+        check_word(run, literal, other, subject)
+        return
+    for place, text in (("begin", first), *(("part", p) for p in parts[:-1]), ("end", parts[-1])):
+        if (wrong := misfits(subject.format, text, place)) is not None:
+            _say(run, sides, wrong, "fits", str(literal.value))
+            return
+
+
+def check_order(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
+    """A text that is searched for in the place of the one to search, and the other way round."""
+    first, second = node.children[:2]
+    if first.kind != "literal" or not isinstance(first.value, str) or second.kind == "literal":
+        return
+    if (path := path_of(second)) is None or path[1][:1] == ("var",) or not kinds[1].kinds & TEXT:
+        return
+    joined = node.value == "contains" and kinds[1].format in ("joined", "email", "url", "git_ref")
+    if node.value not in _TEXT_FIRST and not joined:
+        return
+    one, other = run.source(first), run.source(second)
+    run.warn(
+        "swapped-arguments",
+        f"{node.value}() looks for its second argument in the first: here for {other} in {one}",
+        node,
+        f"swap them: {node.value}({other}, {one})",
+    )
