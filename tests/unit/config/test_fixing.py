@@ -8,7 +8,7 @@ import pytest
 from router.config import load
 from router.config.files import FolderFiles
 from router.config.fixing import Fixed, fixed
-from router.errors import Diagnostic
+from router.errors import Diagnostic, Fix
 from tests.golden.pairs import CODES_FOLDER
 
 HEAD = """\
@@ -133,10 +133,10 @@ def test_an_answer_that_does_not_help_is_left_out_and_the_others_stay() -> None:
     assert result.texts == {"rules.yaml": bad + good}
 
 
-def test_what_quotes_have_hidden_is_said_and_no_reason_to_leave_them_out() -> None:
-    result = mended(line("match: !payload.xyzzy.zy"))
-    assert "'!payload.xyzzy.zy'" in result.texts["rules.yaml"]
-    assert [d.code for d in result.left] == ["unused-target", "unknown-field"]
+def test_what_a_mistake_has_hidden_is_said_and_no_reason_to_leave_it() -> None:
+    result = mended(line("mtach: payload.line_items.vendor"))
+    assert result.texts == {"rules.yaml": line("match: payload.line_items.vendor")}
+    assert [d.code for d in result.left] == ["field-of-list"]
 
 
 def test_an_included_file_is_mended_where_it_is() -> None:
@@ -147,7 +147,9 @@ def test_an_included_file_is_mended_where_it_is() -> None:
 
 
 def test_a_password_is_no_part_of_an_answer() -> None:
-    text = line("match: payload.test", rest="actions: {http: !https://me:pass-word@example.net}")
+    text = line(
+        "match: payload.test", rest="actions: {http: https://me:pass-word@example.net/{{ x }}}"
+    )
     found = load(text, path="rules.yaml", env={}).diagnostics
     assert found
     assert all(d.fix is None for d in found)
@@ -200,3 +202,14 @@ def test_beside_an_answer_that_does_not_help_in_one_line_the_other_is_written(
     right = condition.replace("prise", "price")
     assert result.texts == {"rules.yaml": line(f"match: {right}")}
     assert [d.hint for d in result.refused] == ["did you mean 'line_items'?"]
+
+
+def test_of_answers_that_overlap_the_first_is_written_before_the_second_is_looked_at() -> None:
+    def check(changed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+        text = changed.get("a", "1 + 2")
+        outer = Diagnostic(code="o", message="o", file="a", fix=Fix(1, 1, 6, "(1)"))
+        inner = Diagnostic(code="i", message="i", file="a", fix=Fix(1, 5, 6, "3"))
+        there = {outer: not text.startswith("("), inner: "2" in text}
+        return tuple(d for d, said in there.items() if said)
+
+    assert fixed(lambda _: "1 + 2", check).texts == {"a": "(1)"}

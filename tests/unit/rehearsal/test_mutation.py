@@ -125,3 +125,13 @@ def test_a_place_within_a_text_and_within_lists_is_the_place_of_the_part() -> No
     assert "rules.yaml:13:18 `payload.confirmed` becomes `!(payload.confirmed)`" in found
     assert "rules.yaml:14:10 `payload.number > 5` is left out" in found
     assert "rules.yaml:14:32 `payload.name == 'it'` is left out" in found
+
+
+def test_a_rule_that_hears_of_dead_jobs_is_tried_with_all_tests() -> None:
+    rule = "  - {id: alarm, from: router, events: [job.dead, target.open], actions: {log: hi}}\n"
+    calls = HEAD.replace("actions: {log: hi}", "actions: {http: https://erp.example.net/}")
+    refused = sent("refused", "900.00", "large, alarm") + "    replies: {large/http: 410}\n"
+    text = calls.replace("tests:\n", f"{rule}tests:\n") + refused
+    result, _ = tried(text)
+    alarms = {one.mutant.change: one.noticed_by for one in result.tried if one.rule == "alarm"}
+    assert alarms["`job.dead` is left out of `events`"] == "refused"
