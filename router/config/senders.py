@@ -14,6 +14,8 @@ from router.providers.read import UNKNOWN
 from router.typing.scenes import RootField, TypedSender
 from router.yaml_source import SourceText
 
+_SHOWN_MAX = 12
+
 
 class SenderSet(msgspec.Struct, frozen=True, eq=False):
     """
@@ -100,6 +102,7 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
             (source.paths or ("",))[0] if plain else None,
             frozenset(spelled(source.key)) if source.key else None,
             _WITHOUT.get(source.prefix or ""),
+            (source.paths or (None,))[0],
         )
     return TypedSender(
         names=names,
@@ -119,6 +122,20 @@ def _may_have(provider: Provider, name: str) -> bool:
         return False
     listed = {one.name: one.actions for one in provider.events}
     return event in listed and not any(listed.values())
+
+
+def _actions(name: str, behind: SenderSet) -> str | None:
+    """The actions of an event that has no such one."""
+    event = name.rpartition(".")[0]
+    if event not in behind.events:
+        return None
+    actions = [
+        one.removeprefix(f"{event}.") for one in behind.events if one.startswith(f"{event}.")
+    ]
+    if not actions:
+        return f"'{event}' has no actions"
+    shown = ", ".join(actions[:_SHOWN_MAX]) + (", …" if len(actions) > _SHOWN_MAX else "")
+    return f"the actions of '{event}' are {shown}"
 
 
 class EventNames:
@@ -165,4 +182,4 @@ class EventNames:
         if hint:
             self.context.error("misspelt-event", message, text, hint)
         else:
-            self.context.warning("unknown-event", message, text)
+            self.context.warning("unknown-event", message, text, _actions(text.value, behind))

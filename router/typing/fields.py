@@ -1,7 +1,9 @@
 """Reading a field: whether it is there, and what was probably meant if not."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
+from router.expressions import hint_of_field
 from router.expressions.nodes import Node
 from router.suggest import as_text, closest, is_sure, meaning
 from router.typing.lattice import (
@@ -21,8 +23,12 @@ from router.typing.run import TypeScope, TypeWalk, span_of
 
 _NAMES_OF_ROOTS = frozenset({"payload", "def", "var"})
 """Roots that are so much ours that a field of an unknown element hardly has the name."""
+_TEXT_ROOTS = frozenset({"event", "topic", "action"})
+_WITH_DOMAIN = ("email", "url")
 _DEPTH_MAX = 6
 _SHOWN_MAX = 8
+_ENOUGH = 5
+"""Letters of a name that is sought in nearly the same writing anywhere in the payload."""
 
 
 def read_field(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> Type:
@@ -52,6 +58,12 @@ def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     base, said = view.current, view.said or "this"
     if not base.kinds & PRESENT:
         return Type(ABSENT | base.kinds & FAULT, stated=base.stated)
+    name = str(node.value)
+    meant = hint_of_field(name, said)
+    if said in _TEXT_ROOTS:
+        meant = f"a field of the event is written payload.{name}"
+    elif meant is None and (found := _found_at(run, view.at(base, "payload"), name, near=False)):
+        meant = f"did you mean {found}?"
     if base.kinds & LIST:
         message = f"{said} is a list and has no field '{node.value}'"
         hint = f"for the '{node.value}' of every element write {said}[].{node.value}"
@@ -59,7 +71,7 @@ def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
             "field-of-list",
             message,
             node,
-            hint if node.value in elements(base).fields else f"its elements are {said}[]",
+            hint if name in elements(base).fields else meant or f"its elements are {said}[]",
         )
     else:
         message = f"{said} is {word(base)} and has no field '{node.value}'"
@@ -67,7 +79,7 @@ def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
             "field-of-value",
             message,
             node,
-            f"domain_of({said}) is its domain" if base.format in ("email", "url") else None,
+            meant or (f"domain_of({said}) is its domain" if base.format in _WITH_DOMAIN else None),
         )
     return _anything(base)
 
@@ -89,6 +101,7 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     path = _path_from_payload(view.said, name)
     others = sorted(run.clues.elsewhere(path)) if path else []
     near = [] if others else closest(name, sorted(base.fields))
+    found = None if base.rest is None else _found_at(run, view, name, near=not near)
     message = f"{said} has no field '{name}'"
     if base.rest is None:
         known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
@@ -103,18 +116,19 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
             "misspelt-field",
             message,
             node,
-            meaning(name, near),
+            f"did you mean {found}, or '{near[0]}'?" if found else meaning(name, near),
             sure=is_sure(name, near[0]),
         )
     else:
-        found = _found_at(view.root, name)
-        hints = [f"found at {found}"] if found else []
+        hints = [f"did you mean {found}?"] if found else []
         if others:
             message += " in these events"
-            hints.append(f"events that have it: {', '.join(others[:_SHOWN_MAX])}")
+            hints.append(
+                f"{'Events' if found else 'events'} that have it: {', '.join(others[:_SHOWN_MAX])}"
+            )
         else:
             message = f"no known field '{name}' in {said}"
-        run.warn("unknown-field", message, node, "; ".join(hints) or None)
+        run.warn("unknown-field", message, node, " ".join(hints) or None)
 
 
 def _nearly(run: TypeWalk, node: Node, view: TypeScope) -> None:
@@ -172,20 +186,57 @@ def _word_meant(run: TypeWalk, node: Node) -> bool:
     return True
 
 
-def _found_at(root: Type, name: str) -> str | None:
-    """The shortest path of the payload that ends in this name."""
-    if (payload := root.fields.get("payload")) is None:
+def _found_at(run: TypeWalk, view: TypeScope, name: str, *, near: bool) -> str | None:
+    """Where else this name is: the root of that name, or somewhere in the payload."""
+    if (payload := view.root.fields.get("payload")) is None:
         return None
-    return next((f"{path}.{name}" for path, kind in _tree(payload) if name in kind.fields), None)
+    source = run.clues.made_of.get(name)
+    if source and source.split(".")[0] in payload.fields:
+        return f"{name}, which is made of payload.{source}"
+    if name in view.root.fields and not source:
+        return f"{name}, without payload"
+    related = [
+        [(path, kind) for path, kind in level if _related(path, view.said)]
+        for level in _levels(payload)
+    ]
+    found = next((one for level in related if (one := _fullest(level, name))), None)
+    if found is None and near and len(name) >= _ENOUGH:
+        found = next((one for level in related if (one := _nearest_in(level, name))), None)
+    of_element = "[" in view.said and found is not None and not found.startswith(view.said)
+    return f"$.{found}" if of_element else found
 
 
-def _tree(payload: Type) -> Iterator[tuple[str, Type]]:
-    """Every object of the payload with its path, the nearest to the top first."""
+def _related(path: str, said: str) -> bool:
+    """Whether an object is above or below the one that is read, as all are of the payload."""
+    return path.startswith(said) or said.startswith(path)
+
+
+def _fullest(level: list[tuple[str, Type]], name: str) -> str | None:
+    """The path of this name in the object with the most fields that has it; `a_b` is `a.b` too."""
+    having = [
+        (len(kind.fields), f"{path}.{field}")
+        for path, kind in level
+        for field in (name, name.removeprefix(f"{path.split('.')[-1]}_"))
+        if field in kind.fields
+    ]
+    return max(having, key=itemgetter(0))[1] if having else None
+
+
+def _nearest_in(level: list[tuple[str, Type]], name: str) -> str | None:
+    for path, kind in level:
+        others = closest(name, kind.fields)
+        if others and is_sure(name, others[0]):
+            return f"{path}.{others[0]}"
+    return None
+
+
+def _levels(payload: Type) -> Iterator[list[tuple[str, Type]]]:
+    """Every object of the payload with its path, those of one depth together."""
     level = [("payload", payload)]
     for _ in range(_DEPTH_MAX):
+        yield level
         below: list[tuple[str, Type]] = []
         for path, kind in level:
-            yield path, kind
             for name, child in kind.fields.items():
                 if child.fields:
                     below.append((f"{path}.{name}", child))

@@ -101,12 +101,13 @@ class TypeScope(msgspec.Struct, frozen=True):
 
 class Clues(msgspec.Struct, frozen=True):
     """
-    What helps to explain a finding: which events have a path that these do not, and the path of
-    the list whose elements these are.
+    What helps to explain a finding: which events have a path that these do not, the path of the
+    list whose elements these are, and the paths of the payload that roots are cut from.
     """
 
     elsewhere: Callable[[tuple[str, ...]], Iterable[str]] = lambda _: ()
     batch: str | None = None
+    made_of: Mapping[str, str] = {}
 
 
 NO_CLUES = Clues()

@@ -67,13 +67,15 @@ Results = Mapping[str, Mapping[str, str] | None]
 class RootField(msgspec.Struct, frozen=True):
     """
     A root that a sender adds: the event's own name, a path in the payload, or else a text, one of
-    these or (None) any. `format` says what it shows.
+    these or (None) any. `format` says what it shows, `made_of` is the path of the payload that it
+    is cut from.
     """
 
     event: bool = False
     path: str | None = None
     texts: frozenset[str] | None = None
     format: str | None = None
+    made_of: str | None = None
 
 
 class TypedSender(msgspec.Struct, frozen=True, eq=False):
@@ -217,7 +219,8 @@ class Scenes:
         roots = closed_object(fields, label="roots")
         fields["def"] = closed_object(_Definitions(self._defines, roots), label="def")
         shown = ", ".join(kind.names[:_SHOWN_MAX]) + (", …" if len(kind.names) > _SHOWN_MAX else "")
-        clues = Clues(_elsewhere(sender, kind), sender.batch)
+        made_of = {name: field.made_of for name, field in sender.fields.items() if field.made_of}
+        clues = Clues(_elsewhere(sender, kind), sender.batch, made_of)
         return Scene(shown, roots, clues, guessed, self._defines)
 
 

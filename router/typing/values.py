@@ -1,6 +1,9 @@
 """What the parts of an expression that read values may give."""
 
+import re
 from collections.abc import Callable
+
+import msgspec
 
 from router.expressions.nodes import Node
 from router.expressions.value import is_test
@@ -34,15 +37,17 @@ from router.typing.lattice import (
 from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, denied, span_of
 
+_TAKEN = re.compile(r"\[[-\d:]+]")
+_PROJECTION = re.compile(r"\[[]*?]")
+
 
 def of_chain(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, *others = node.children
     kind = run.value(first, view)
     end = first.end
+    begin = node.start if view.begin is None else view.begin
     for child in others:
-        below = view.at(
-            kind, _said(run, view, node.start, end, rooted=first.kind == "root"), node.start
-        )
+        below = view.at(kind, _said(run, view, node.start, end, rooted=first.kind == "root"), begin)
         if child.kind == "field":
             kind = read_field(run, child, below, first=False)
         else:
@@ -92,6 +97,16 @@ def _list_read(run: TypeWalk, node: Node, view: TypeScope, *, what: str | None) 
         return kind
     if kind.format == "joined":
         hint = f"its parts are split({said}, ',')"
+    elif (
+        view.begin is not None
+        and _PROJECTION.search(said)
+        and (taken := _TAKEN.match(run.text, node.end))
+    ):
+        message = f"{taken[0]} is read of each element here, and each is {word(kind)}, not a list"
+        run.note(
+            "not-a-list", message, node, f"write {said} | {taken[0]} to read it of all of them"
+        )
+        return kind
     elif kind.kinds & OBJECT:
         hint = f"the values of all its fields are {said}.*"
     run.note("not-a-list", f"{said} is {word(kind)}, not a list, so {what}", node, hint)
@@ -138,7 +153,8 @@ def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     for condition in conditions:
         run.verdict(condition, below)
         seen = when_true(run, condition, below) or below
-    read = run.value(right, seen)
+    begin = node.start if view.begin is None else view.begin
+    read = run.value(right, msgspec.structs.replace(seen, begin=begin))
     fault = FAULT if conditions and not view.strict else read.kinds & FAULT
     return list_of(in_list(read), _list_kinds(kind) | fault)
 

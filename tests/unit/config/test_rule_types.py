@@ -283,7 +283,8 @@ def test_a_provider_is_compared_by_the_name_that_its_endpoint_gives_it() -> None
 
 
 def test_a_field_of_that_name_is_none_of_the_senders() -> None:
-    assert named("payload.provider == 'code-host'", "hub") == [("unknown-field", None)]
+    meant = "did you mean provider, without payload?"
+    assert named("payload.provider == 'code-host'", "hub") == [("unknown-field", meant)]
     assert "provider-alias" not in {
         code for code, _ in named("payload.x[?provider == 'code-host']", "hub")
     }

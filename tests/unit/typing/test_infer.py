@@ -187,7 +187,23 @@ def test_the_mend_is_written_out() -> None:
         ("!payload.name == 'x'", "write payload.name != 'x'"),
         ("payload.count == '3'", "write payload.count == 3"),
         ("payload.items.sku", "for the 'sku' of every element write payload.items[].sku"),
-        ("payload.email == 'x'", "found at payload.person.email"),
+        ("payload.email == 'x'", "did you mean payload.person.email?"),
+        ("payload.person_email == 'x'", "did you mean payload.person.email?"),
+        ("payload.items[?price == 'x']", "did you mean $.payload.price?"),
+        ("payload.name.email == 'x'", "did you mean payload.person.email?"),
+        ("payload.emial == 'x'", "did you mean payload.person.email?"),
+        ("payload.event == 'x'", "did you mean event, without payload?"),
+        ("event.name == 'x'", "a field of the event is written payload.name"),
+        ("payload.items.length > 3", "write length(payload.items)"),
+        ("payload.name | upper == 'X'", "write upper(payload.name)"),
+        (
+            "payload.items[?sku == 'x'][0].sku == 'x'",
+            "write payload.items[?sku == 'x'] | [0] to read it of all of them",
+        ),
+        (
+            "payload.items[*].sku[-1] == 'x'",
+            "write payload.items[*].sku | [-1] to read it of all of them",
+        ),
         # What counts instead is the reader's to say.
         ("contains(payload.note, 'x')", "give a fallback: default(payload.note, …)"),
     ):
