@@ -117,7 +117,7 @@ def _load(
     run_checks(compiled, "always")
     if not report.failed:
         run_checks(compiled, "right")
-    trials = Trials(context, ruleset.rules, senders).compile(file.tests) if file.tests else ()
+    trials = Trials(context, ruleset, senders).compile(file.tests) if file.tests else ()
     named = frozenset(context.test_data)
     if report.failed:
         return Loaded(None, report.sorted(), test_data=named)

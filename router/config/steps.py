@@ -1,5 +1,6 @@
 """The steps of a test's `send`: deliveries, the last one again, and time that passes."""
 
+from collections.abc import Mapping
 from functools import partial
 
 from router.config.context import LoadContext
@@ -10,11 +11,12 @@ from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.spelling import HEADER
 from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
-from router.model.settings import OWN
+from router.model.settings import OWN, Endpoint
 from router.model.trial import Advance, HandshakeStep, RepeatStep, Sending, Step
 from router.providers import Provider, changes, own
 from router.providers.definition import spelled
 from router.providers.questions import questions_of
+from router.suggest import closest, meaning
 from router.yaml_source import Node, Scalar, SourceText, described, means_nothing, shown
 
 REPEAT_MAX = 1_000
@@ -31,7 +33,12 @@ class StepCompiler:
     """Compiles steps against the endpoints of one file."""
 
     def __init__(
-        self, context: LoadContext, senders: EndpointSenders, *, own_events: bool = False
+        self,
+        context: LoadContext,
+        senders: EndpointSenders,
+        endpoints: Mapping[str, Endpoint],
+        *,
+        own_events: bool = False,
     ) -> None:
         """`own_events`: some rule is `from: router`, so that such events can be sent."""
         self.context = context
@@ -39,6 +46,7 @@ class StepCompiler:
         self._own_events = own_events
         self._events = EventNames(context)
         self._senders = senders
+        self._endpoints = endpoints
 
     def compile(self, entries: list[SendEntry]) -> tuple[Step, ...]:
         """Every step, in order."""
@@ -127,6 +135,7 @@ class StepCompiler:
         return Sending(
             endpoint=entry.endpoint.value if entry.endpoint else "",
             event=event,
+            path=self._path(entry),
             payload=changed,
             set=made,
             exact=file is not None,
@@ -156,6 +165,19 @@ class StepCompiler:
                 entry.key_at("tamper"),
             )
         return provider_of(self.context, endpoint)
+
+    def _path(self, entry: SendEntry) -> str | None:
+        endpoint = self._endpoints.get(entry.endpoint.value) if entry.endpoint else None
+        if entry.path is None or endpoint is None:
+            return None
+        if entry.path.value not in endpoint.addresses:
+            self._bad(
+                f"the endpoint '{endpoint.name}' has no path '{entry.path.shown}'",
+                entry.path,
+                meaning(entry.path.value, closest(entry.path.value, endpoint.addresses))
+                or f"it is served at {', '.join(endpoint.addresses)}",
+            )
+        return entry.path.value
 
     def _event(self, event: SourceText, behind: SenderSet) -> None:
         value = event.value

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, get_args
 
-from router.config.spelling import EVENT
+from router.config.spelling import EVENT, PATH
 from router.config.units import Duration, Moment
 from router.model.trial import Matcher
 from router.yaml_source import (
@@ -37,6 +37,14 @@ class SendEntry(Entry):
     endpoint: Annotated[SourceText | None, doc("The endpoint that receives.", "shop")] = None
     event: Annotated[
         SourceText | None, doc("The event's name.", "orders/paid", pattern=EVENT.pattern)
+    ] = None
+    path: Annotated[
+        SourceText | None,
+        doc(
+            "Which of the endpoint's paths; left out: its first one.",
+            "/hooks/api",
+            pattern=PATH.pattern,
+        ),
     ] = None
     set: Annotated[
         Table[Node] | None,

@@ -9,19 +9,21 @@ from router.config.steps import StepCompiler
 from router.config.trial_schema import TrialEntry
 from router.model.settings import OWN
 from router.model.trial import ActionKey, SimulatedAnswer, Trial
-from router.rules.specs import CompiledRule
+from router.rules.ruleset import Ruleset
 
 
 class Trials:
     """Compiles the tests of one load, against its endpoints and rules."""
 
-    def __init__(
-        self, context: LoadContext, rules: tuple[CompiledRule, ...], senders: EndpointSenders
-    ) -> None:
+    def __init__(self, context: LoadContext, ruleset: Ruleset, senders: EndpointSenders) -> None:
+        rules = ruleset.rules
         self.context = context
         self._answers = ReplyCompiler(context)
         self._steps = StepCompiler(
-            context, senders, own_events=any(OWN in (rule.sources or ()) for rule in rules)
+            context,
+            senders,
+            ruleset.endpoints,
+            own_events=any(OWN in (rule.sources or ()) for rule in rules),
         )
         self._expectations = Expectations(context, rules)
         self._never_held = NeverHeld(context, self._expectations.rules)

@@ -18,12 +18,14 @@ class Sending(msgspec.Struct, frozen=True):
 
     `payload` is one event, or for a sender of batches also a list of them; what `set` has put into
     it, by path, also stands over the id that is made; an `exact` one keeps its own ids. `headers`
-    are set over those of the sender, in lower case; None leaves one out.
+    are set over those of the sender, in lower case; None leaves one out. `path` is one of the
+    endpoint's addresses, None: the usual one.
     """
 
     endpoint: str
     event: str
     payload: JSON
+    path: str | None = None
     set: tuple[tuple[str, JSON], ...] = ()
     exact: bool = False
     headers: Mapping[str, str | None] = {}

@@ -154,6 +154,7 @@ class Senders:
         """
         endpoint = self._ruleset.endpoints[sending.endpoint]
         provider = self._ruleset.providers[endpoint.provider]
+        address = sending.path or endpoint.address_of(sending.event)
         body = self._body(provider, sending)
         forged = sending.tamper == "signature"
         key = self._key(endpoint, provider, forged=forged)
@@ -164,7 +165,7 @@ class Senders:
                 key=key,
                 delivery_id=self._id(),
                 now_ms=self._clock.now(),
-                address=endpoint.address_of(sending.event),
+                address=address,
                 public_url=endpoint.public_url,
             )
         except ValueError as error:
@@ -173,7 +174,7 @@ class Senders:
             change = self._keys.genuine.discard if forged else self._keys.genuine.add
             change(made.body)
         sent = made.body + b" " if sending.tamper == "body" else made.body
-        method, address = provider.definition.methods[0], endpoint.address_of(sending.event)
+        method = provider.definition.methods[0]
         return _inbound(method, address, made, sent, endpoint, self._clock.now())
 
     def _body(self, provider: Provider, sending: Sending) -> bytes:
