@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "listen": ("router.cli.listen", "Forward deliveries to your own machine."),
     "sink": ("router.cli.sink", "A test target that prints what it receives."),
     "store": ("router.cli.store", "The store: backup, restore, prune, migrate, info."),
+    "shapes": ("router.cli.shapes", "Learn from deliveries what their payloads are like."),
     "schema": ("router.cli.schema", "The JSON Schema of rules files, for editors."),
     "new": ("router.cli.new", "Make a rules file, or something to paste into one."),
     "completion": ("router.cli.completion", "Shell completion for bash, zsh or fish."),

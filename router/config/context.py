@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from router.config.files import Files, KeptFiles
 from router.config.schema import FileEntry
 from router.config.scripts import ScriptLint
 from router.providers import Provider
@@ -33,11 +34,12 @@ class LoadContext:
     One load of one file.
 
     `resolved` collects every environment value that was used (None where a default stood in);
-    `used_secrets` the secrets that something refers to. `included` holds the texts of the files
-    that were read as part of this one, by name. A `thorough` load keeps in `written` where each
-    template stands, by its text, and has scripts judged by `script_lint`. `reworked` are the
-    providers of endpoints whose `verify` has keys, by the position of the endpoint. `tested`:
-    tests are about to run or are judged, so the files that they need, `test_data`, are read.
+    `used_secrets` the secrets that something refers to. `files` has the files beside it, `included`
+    the texts of those that were read as part of this one, by name. A `thorough` load keeps in
+    `written` where each template stands, by its text, and has scripts judged by `script_lint`.
+    `reworked` are the providers of endpoints whose `verify` has keys, by the position of the
+    endpoint. `tested`: tests are about to run or are judged, so the files that they need,
+    `test_data`, are read.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class LoadContext:
         self.folder = Path(report.source.path).absolute().parent
         self.resolved: dict[str, str | None] = {}
         self.used_secrets: set[str] = set()
+        self.files: Files | None = None
         self.included: Mapping[str, str] = {}
         self.thorough = False
         self.script_lint: ScriptLint | None = None
@@ -69,6 +72,11 @@ class LoadContext:
         self.test_data: set[str] = set()
         # Faults of one scalar share its table: a long template may have thousands.
         self._mapped: tuple[Node, Sequence[int]] = (file.node, [])
+
+    @property
+    def kept(self) -> bool:
+        """Whether this is a generation that was right once, wherever it is read now."""
+        return isinstance(self.files, KeptFiles)
 
     def error(
         self, code: str, message: str, node: Node | SourceText, hint: str | None = None

@@ -110,7 +110,8 @@ def _load(
     pragmas = Pragmas(report)
     known = providers.builtin()
     context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
-    context.included, context.thorough, context.script_lint = included, thorough, script_lint
+    context.files, context.included = files, included
+    context.thorough, context.script_lint = thorough, script_lint
     context.tested = tests or thorough
     compiled, senders = _compile(context, text)
     ruleset = compiled.ruleset

@@ -6,12 +6,15 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.endpoints import provider_of
+from router.config.learned_shapes import LearnedFiles
 from router.model.patterns import wildcard
 from router.model.settings import OWN
 from router.providers import Provider, own
 from router.providers.definition import spelled
 from router.providers.read import UNKNOWN
+from router.typing.learned import ShapesAsSeen
 from router.typing.scenes import RootField, TypedSender
+from router.typing.shapes import Shapes
 from router.yaml_source import SourceText
 
 _SHOWN_MAX = 12
@@ -37,8 +40,9 @@ class EndpointSenders:
 
     def __init__(self, context: LoadContext) -> None:
         self.context = context
+        self._learned = LearnedFiles(context)
         self._behind: dict[tuple[str, ...] | None, SenderSet] = {}
-        self._senders: dict[tuple[str, frozenset[str]], TypedSender] = {}
+        self._senders: dict[tuple[str, frozenset[str], Shapes], TypedSender] = {}
 
     def behind(self, endpoints: tuple[str, ...] | None) -> SenderSet:
         """The senders of these endpoints; None means of every one that senders reach."""
@@ -51,6 +55,7 @@ class EndpointSenders:
         items = table.items if table is not None else {}
         providers: dict[str, Provider] = {}
         names: dict[str, frozenset[str]] = {}
+        called: dict[str, list[str]] = {}
         for name in items if endpoints is None else endpoints:
             entry = items[name][1] if name in items else None
             provider = provider_of(self.context, entry) if entry is not None else None
@@ -60,18 +65,22 @@ class EndpointSenders:
             if provider is not None:
                 providers[provider.name] = provider
                 names[provider.name] = names.get(provider.name, frozenset()) | {written}
-        each = (self._sender(provider, names[name]) for name, provider in providers.items())
-        return SenderSet(
-            providers,
-            names,
-            tuple(each),
-            dict.fromkeys(event for one in providers.values() for event in event_names(one)),
+                called.setdefault(provider.name, []).append(name)
+        senders = tuple(
+            self._sender(provider, names[name], tuple(called[name]))
+            for name, provider in providers.items()
         )
+        listed = [event for one in providers.values() for event in event_names(one)]
+        seen = [event for one in senders for event in one.unlisted]
+        return SenderSet(providers, names, senders, dict.fromkeys([*listed, *seen]))
 
-    def _sender(self, provider: Provider, names: frozenset[str]) -> TypedSender:
-        key = (provider.name, names)
+    def _sender(
+        self, provider: Provider, names: frozenset[str], endpoints: tuple[str, ...]
+    ) -> TypedSender:
+        shapes = self._learned.over(provider.shapes, endpoints)
+        key = (provider.name, names, shapes)
         if key not in self._senders:
-            self._senders[key] = sender_of(provider, names)
+            self._senders[key] = sender_of(provider, names, shapes)
         return self._senders[key]
 
 
@@ -88,11 +97,13 @@ def event_names(provider: Provider) -> Iterator[str]:
         yield UNKNOWN
 
 
-def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
-    """What types know of a provider that endpoints call so."""
+def sender_of(provider: Provider, names: frozenset[str], shapes: Shapes) -> TypedSender:
+    """What types know of a provider that endpoints call so, of whose payloads this is known."""
     events: dict[str, tuple[str, ...]] = {}
     for event in provider.events:
         events[event.name] = tuple(dict.fromkeys((*events.get(event.name, ()), *event.actions)))
+    come = shapes.events if isinstance(shapes, ShapesAsSeen) else ()
+    unlisted = frozenset(come) - events.keys()
     definition = provider.definition
     action, fields = definition.action, {}
     for root, source in definition.fields.items():
@@ -107,10 +118,11 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
     return TypedSender(
         names=names,
         aliases=frozenset((provider.name, *provider.aliases)) - names,
-        events=events,
+        events=events | dict.fromkeys(sorted(unlisted), ()),
+        unlisted=unlisted,
         action=None if action is None else next(iter(action.paths), ""),
         fields=fields,
-        shapes=provider.shapes,
+        shapes=shapes,
         batch=None if definition.split is None else definition.split_at or "",
     )
 

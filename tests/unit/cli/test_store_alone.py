@@ -26,6 +26,7 @@ READS: dict[Path_, list[str]] = {
     ("diff",): ["GENERATION", "GENERATION"],
     ("explain",): [DLV],
     ("rules",): [],
+    ("shapes", "learn"): [],
     ("show",): [JOB],
     ("store", "backup"): ["copy.db"],
     ("store", "info"): [],
