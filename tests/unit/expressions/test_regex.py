@@ -78,6 +78,7 @@ def test_a_number_is_no_text() -> None:
         ("(?x)a", "(?x", "flags"),
         ("(?P<a b>c)", "(?P<a b>", "no name of a group"),
         (r"\pL{300}", r"\pL{300}", "too large"),
+        ("a{1000}" * 6, "a{1000}" * 6, "too large"),
         ("a" * (LENGTH_MAX + 1), "a" * (LENGTH_MAX + 1), "at most 1,000 characters"),
     ],
 )
