@@ -17,6 +17,7 @@ from router.config.cases import with_cases
 from router.config.checks import CompiledFile, run_checks
 from router.config.context import LoadContext
 from router.config.files import Files, FolderFiles
+from router.config.foreign_keys import FOREIGN
 from router.config.further_keys import FURTHER
 from router.config.includes import Including
 from router.config.language import Language
@@ -101,7 +102,7 @@ def _load(
     thorough: bool,
 ) -> Loaded:
     text, suggest, bounds = report.source.text, Suggester(), Bounds()
-    decoder = Decoder(report, suggest, PARSERS, REFUSED, FURTHER)
+    decoder = Decoder(report, suggest, PARSERS, FOREIGN | REFUSED, FURTHER)
     node = with_cases(read(report, bounds=bounds), report, suggest)
     file = decoder.decode(node, FileEntry) if node else None
     included = Including(decoder, files, bounds, suggest).merge(file, tests=tests) if file else None

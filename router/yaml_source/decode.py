@@ -36,11 +36,14 @@ E = TypeVar("E", bound=Entry)
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a key or a value of the design is not accepted; shown instead of 'unknown key'."""
+    """
+    Why a key or a value is not accepted; shown instead of 'unknown key'. `meant` is the key to use.
+    """
 
     code: str
     message: str
     hint: str | None = None
+    meant: str | None = None
 
 
 Parser = Callable[[str], Any]
@@ -84,6 +87,10 @@ class Decoder:
         self._keys: dict[type[Entry], dict[str, tuple[str, Read]]] = {}
         """The field and the reader of each key."""
         self._homes: dict[str, list[str]] = {}
+        self._inner: dict[type[Entry], dict[str, type[Entry]]] = {}
+        """The keys of an entry whose values are entries themselves."""
+        self._around: list[type[Entry]] = []
+        """The entries around the one that is being read, and itself."""
 
     def decode(self, node: Node, kind: type[E]) -> E | None:
         """The node as this kind of entry, or None if it is no mapping at all."""
@@ -175,6 +182,8 @@ class Decoder:
         all_keys = (*keys_of(kind), *self._further.get(kind, ()))
         keys = {key.name: (key.field, self._reader(key.kind)) for key in all_keys}
         self._keys[kind] = keys
+        inner = {key.name: _entry_in(key.kind) for key in all_keys}
+        self._inner[kind] = {name: entry for name, entry in inner.items() if entry is not None}
         for name in keys.keys() - {kind.shorthand}:
             self._homes.setdefault(name, []).append(kind.called)
         return read
@@ -189,6 +198,7 @@ class Decoder:
         return FAULTY if kind.shorthand and self._collided(node) else self._fields(node, kind)
 
     def _fields(self, node: Mapping, kind: type[Entry]) -> Entry:
+        self._around.append(kind)
         keys = self._keys[kind]
         values: dict[str, Any] = {}
         broken: list[str] = []
@@ -207,6 +217,7 @@ class Decoder:
                 values.setdefault("chosen", {})[field] = value
             else:
                 values[field] = value
+        self._around.pop()
         missing = [name for name in kind.required if name not in node.entries]
         for name in missing:
             if name not in meant:
@@ -220,17 +231,29 @@ class Decoder:
         name = key.value
         if refusal := self._refused.get((kind.__name__, name)):
             self._fault(refusal.code, refusal.message, key, refusal.hint)
-            return "?"
+            return refusal.meant or "?"
         names = [n for n in self._keys[kind] if n != kind.shorthand]
         near = self._suggest.closest(name, names)
         taken = any(one in node.entries for one in near)
         hint = (
-            meaning(name, near, fix=not taken)
+            self._beside(name, kind, node)
+            or meaning(name, near, fix=not taken)
             or self._home(name)
             or f"known keys: {', '.join(names)}"
         )
         self._fault("unknown-key", f"unknown key '{shown(name)}' in {kind.called}", key, hint)
         return near[0] if near else "?"
+
+    def _beside(self, name: str, kind: type[Entry], node: Mapping) -> str | None:
+        """Where a key belongs that stands one level too high or too low."""
+        for other in node.entries:
+            inner = self._inner[kind].get(other)
+            if inner is not None and name in self._keys.get(inner, ()):
+                return f"'{name}' belongs under '{other}:'"
+        around = self._around[-2] if len(self._around) > 1 else kind
+        if around is kind or name not in self._keys[around]:
+            return None
+        return f"'{name}' belongs one level up, beside the other keys of {around.called}"
 
     def _home(self, name: str) -> str | None:
         """Where a key belongs that stands in the wrong mapping: nearly always an indentation."""
@@ -290,6 +313,15 @@ class Decoder:
         span = opening(node) if first else (node.start, max(node.end, node.start + 1))
         self.report.error(code, message, *span, instead(hint, node))
         return FAULTY
+
+
+def _entry_in(kind: Any) -> type[Entry] | None:
+    """The entry that a key of this type holds, None if it holds none, or several in a list."""
+    if get_origin(kind) in (list, Table):
+        return None
+    if isinstance(kind, type) and issubclass(kind, Entry):
+        return kind
+    return next((found for one in get_args(kind) if (found := _entry_in(one))), None)
 
 
 def _a(called: str) -> str:
