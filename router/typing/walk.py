@@ -7,12 +7,12 @@ from typing import Literal
 import msgspec
 
 from router.expressions import Expression, FieldNeed, needs_of
-from router.expressions.nodes import Node
+from router.expressions.nodes import Node, path_of, walk
 from router.typing.combine import WalkResult, is_constant
 from router.typing.infer import TABLES
 from router.typing.lattice import BOOLEAN, NOTHING, NUMBER, TEXT, Type
 from router.typing.narrow import both, when_false, when_true
-from router.typing.run import TypeScope, TypeWalk
+from router.typing.run import TypeScope, TypeWalk, key_of
 from router.typing.scenes import Scene, of_results
 
 Reading = Literal["verdict", "value"]
@@ -61,11 +61,19 @@ def _walk(
         if reading == "verdict":
             run.verdict(expression.tree, view)
         else:
-            plain = msgspec.structs.replace(view, strict=False, facts={})
+            plain = msgspec.structs.replace(view, strict=False, facts=_of_paths(expression, view))
             _check_null(run, expression.tree, run.value(expression.tree, plain), plain, null)
     except RecursionError:  # a user's shapes may be nested deeper than any sender's payload
         run = TypeWalk(expression.text, TABLES, scene.clues)
     return WalkResult(run, scene.events, scene.guessed)
+
+
+def _of_paths(expression: Expression, view: TypeScope) -> Mapping[str, Type]:
+    """What is known of the paths that it reads: these alone give the same in both readings."""
+    if not view.facts:
+        return {}
+    paths = (key_of(node) for node, *_ in walk(expression.tree) if path_of(node) is not None)
+    return {key: view.facts[key] for key in paths if key in view.facts}
 
 
 def _check_null(run: TypeWalk, node: Node, kind: Type, view: TypeScope, null: str) -> None:

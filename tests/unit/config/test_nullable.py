@@ -122,3 +122,29 @@ def test_what_is_known_holds_beside_results_too() -> None:
     two = f"{{id: two, after: one, http: {{url: https://a.example.net/, text: {text}}}}}"
     assert action(f"[{one}, {two}]") == ["nullable-template"]
     assert action(f"[{one}, {two}]", "payload.cancel_reason != null") == []
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        ("payload.data.object.metadata.order != null", []),
+        ("payload.data.object.metadata.order == 'x'", []),
+        ("payload.data.object.metadata.order", []),
+        ("payload.data.object.metadata.other != null", ["nullable-template"]),
+    ],
+)
+def test_a_condition_on_a_field_that_users_name_is_known_to_the_actions(
+    guard: str, said: list[str]
+) -> None:
+    text = f"""version: 1
+endpoints: {{pay: {{paths: /pay, provider: stripe, verify: none}}}}
+rules:
+  - id: a
+    from: pay
+    events: checkout.session.completed
+    match: {guard}
+    actions:
+      http: {{url: "https://erp.example.net/{{{{ payload.data.object.metadata.order }}}}"}}
+"""
+    found = load(text, path="rules.yaml", env={}, thorough=True).diagnostics
+    assert [d.code for d in found] == said
