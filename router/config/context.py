@@ -1,5 +1,6 @@
 """What every check of one load shares: the report, the names of the file, and its surroundings."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,7 @@ from router.yaml_source.credentials import is_secret
 NAMING_HINT = (
     "give it a name under 'secrets', as in NAME: {env: VARIABLE}, and change it: files are read"
 )
+_NAME = re.compile(r"[\w.-]*")
 
 
 class LoadContext:
@@ -142,7 +144,8 @@ class LoadContext:
             return ""
         self.used_secrets.add(name.value)
         if (known := self.file.secrets) is None or name.value not in known:
-            if is_secret(name.value):
+            if is_secret(name.value) or not _NAME.fullmatch(name.value):
+                self.report.source.hide(name.node.start, name.node.end)
                 message = "this is a secret's value; its name under 'secrets' is expected here"
                 self.error("unknown-secret", message, name, NAMING_HINT)
                 return ""

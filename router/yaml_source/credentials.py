@@ -30,8 +30,8 @@ _FORMAT_SIGNS = (
 """How they begin: to look for these costs little."""
 _NAMED = re.compile(
     r"(?:uthorization|earer|okens?|ecrets?|assw(?:or)?d|pwd|redentials?|key)"
-    r"[\"']?(?:[ \t]*:[ \t]+|=|(?<=earer)[ \t]+)\[?[\"']?(?:(?:bearer|basic|token)[ \t]+)?"
-    r"([\w+/.~=-]{16,400})(?![\w+/.~=(-])",
+    r"[\"']?(?:[ \t]*:[ \t]+|=|(?<=earer)[ \t]+)\[?[\"']?"
+    r"(?:(?:bearer|basic|token)[ \t]+([\w+/.~=-]{8,400})|([\w+/.~=-]{16,400}))(?![\w+/.~=(-])",
     re.IGNORECASE,
 )
 _NAME_SIGNS = tuple(
@@ -42,7 +42,8 @@ _NAME_SIGNS = tuple(
 _KEY_OF = re.compile(r"(?:api|access|auth|private|signing)[-_]?$", re.IGNORECASE)
 _MIXED = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _MIXED_MIN = 3
-"""So often letters and digits take turns in what nobody has made up."""
+"""So often letters and digits take turns in what nobody has thought of."""
+_RUN = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])(?=(?:[a-z]*\d){2})[a-z0-9]{14}", re.IGNORECASE)
 
 
 def written_secrets(text: str) -> list[tuple[int, int]]:
@@ -52,9 +53,16 @@ def written_secrets(text: str) -> list[tuple[int, int]]:
         named = one[0][:3].lower() != "key" or _KEY_OF.search(
             text, max(0, one.start() - 9), one.start()
         )
-        if named and len(_MIXED.findall(one[1])) >= _MIXED_MIN:
-            found.add(one.span(1))
+        if named and _made_up(one[one.lastindex or 0], short=one.lastindex == 1):
+            found.add(one.span(one.lastindex or 0))
     return sorted(found)
+
+
+def _made_up(text: str, *, short: bool) -> bool:
+    """Whether a program made this and nobody thought of it; `short`: it stands behind a scheme."""
+    if short and any(map(str.isdigit, text)) and any(map(str.isalpha, text)):
+        return True
+    return len(_MIXED.findall(text)) >= _MIXED_MIN or _RUN.search(text) is not None
 
 
 def _at_signs(

@@ -1,5 +1,6 @@
 """Checks of where `http` actions go, and of the secrets that they take there."""
 
+import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -11,8 +12,9 @@ from router.egress import is_local_name, listens_locally, literal_address
 from router.kinds.http import HttpSpec
 from router.kinds.templates import texts_in
 from router.rules.ruleset import Ruleset
-from router.yaml_source import SourceText
+from router.yaml_source import Entry, Scalar, SourceText
 
+_JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"\d])")
 _SENT = frozenset({"a url", "a path", "a query", "a header", "a body"})
 _INSIDE = (".local", ".internal", ".lan", ".svc", ".home.arpa")
 
@@ -28,6 +30,15 @@ def bodies_of_get(file: CompiledFile) -> Found:
                         f"a {spec.method} is sent with a body, which servers ignore or refuse",
                         "hand the values over in 'query', or use another 'method'",
                     )
+
+
+def json_in_texts(file: CompiledFile) -> Found:
+    """Bodies that would be JSON within JSON."""
+    for entry, _ in _calls(file):
+        node = entry.json if isinstance(entry, HttpEntry) else None
+        if isinstance(node, Scalar) and _JSON.match(node.value):
+            message = "this is a text that holds JSON: it is sent in quotes, as one text"
+            yield node, message, "write it as YAML, 'json: {order: …}', or send it as 'body'"
 
 
 def secrets_in_clear(file: CompiledFile) -> Found:
@@ -77,21 +88,21 @@ def signing_secrets_sent(file: CompiledFile) -> Found:
             yield name, told(name.value), hint
 
 
-def _calls(file: CompiledFile) -> Iterator[tuple[HttpEntry, HttpSpec]]:
+def _calls(file: CompiledFile) -> Iterator[tuple[Entry, HttpSpec]]:
     for _, given, action in file.actions:
-        if isinstance(given, HttpEntry) and isinstance(action.spec, HttpSpec):
+        if isinstance(given, Entry) and isinstance(action.spec, HttpSpec):
             yield given, action.spec
 
 
-def _address(file: CompiledFile, entry: HttpEntry, spec: HttpSpec) -> tuple[Place | None, str]:
+def _address(file: CompiledFile, entry: Entry, spec: HttpSpec) -> tuple[Place | None, str]:
     """Where the address of a call is written, and what is known of it."""
     if spec.target is not None:
         table = file.context.file.targets
         target = table.items[spec.target.name][1] if table else None
         return (target.at("url") if target else None), spec.target.url or ""
-    text = entry.url or entry.short
     literal = spec.url.parts[0] if spec.url else ""
-    return text, literal if isinstance(literal, str) else ""
+    place = entry.at("url" if isinstance(entry, HttpEntry) else "api_base")
+    return place, literal if isinstance(literal, str) else ""
 
 
 def _is_near(url: str) -> bool:
@@ -127,7 +138,8 @@ def _signing(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
 
 def _in_auth(file: CompiledFile) -> Iterator[SourceText]:
     """The names of secrets that calls prove themselves with."""
-    entries: list[AuthEntry | None] = [entry.auth for entry, _ in _calls(file)]
+    calls = (entry for entry, _ in _calls(file) if isinstance(entry, HttpEntry))
+    entries: list[AuthEntry | None] = [entry.auth for entry in calls]
     entries += [target.auth for _, target in file.context.file.targets or ()]
     for entry in entries:
         if entry is not None:

@@ -1,5 +1,6 @@
 """Checks of what `shell` actions run: arguments that may be options, variables nobody sets."""
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -13,14 +14,27 @@ from router.kinds.shell import CHILD_VARIABLES, WEBHOOK_VARIABLES, ShellSpec
 from router.suggest import did_you_mean
 from router.typing.infer import value_type
 from router.typing.lattice import TEXT, Type
-from router.yaml_source import SourceText
+from router.yaml_source import SourceText, shown
 
 _SAFE_ROOTS = frozenset(
     {"event", "action", "topic", "endpoint", "provider", "delivery", "shop", "repository", "var"}
 )
 _SAFE_FORMATS = frozenset({"timestamp", "date", "url", "ip", "money"})
 _SAFE_FUNCTIONS = frozenset({"sha256", "base64", "date", "now", "to_string"})
-_SAFE_NAMES = ("id", "sha", "ref", "full_name", "uuid", "url", "_at", "number", "status")
+_OPTION_WITH_VALUE = re.compile(r"--[a-z][a-z0-9-]*[ ]+(?=\S)")
+_SAFE_NAMES = (
+    "id",
+    "sha",
+    "after",
+    "before",
+    "ref",
+    "full_name",
+    "uuid",
+    "url",
+    "_at",
+    "number",
+    "status",
+)
 """Ends of names whose values begin with a letter or a digit."""
 
 
@@ -37,6 +51,19 @@ def arguments_like_options(file: CompiledFile) -> Found:
                     text,
                     "this argument is all the event's: if it begins with '-', the job is dead",
                     'put "--" before it, for the program to take what follows as no option',
+                )
+
+
+def options_with_values(file: CompiledFile) -> Found:
+    """`--name value` in one word, which no program takes for two."""
+    for _, entry, _ in _commands(file):
+        for text in (entry.argv or [])[1:]:
+            if (found := _OPTION_WITH_VALUE.match(text.value)) is not None:
+                option, value = found[0].strip(), text.value[found.end() :]
+                yield (
+                    text,
+                    f"'{text.shown}' is one argument, its blank included",
+                    f"write two: {option}, {shown(value)}",
                 )
 
 

@@ -1,13 +1,15 @@
 """Checks of rules as wholes: what they take, and one beside another."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial
 
 from router.config.checks.base import CompiledFile, Found
 from router.config.rule_types import RuleTexts
-from router.config.schema import ConditionEntry
+from router.config.rules import ALL
+from router.config.schema import ActionEntry, ConditionEntry
 from router.model.patterns import wildcard
 from router.rules.specs import CompiledRule
-from router.yaml_source import Mapping, Node, Scalar
+from router.yaml_source import Mapping, Node, Scalar, SourceText
 
 _TWINS_MAX = 20
 
@@ -106,28 +108,34 @@ def _within(pattern: str, others: Iterable[str]) -> bool:
     )
 
 
-def events_listed_twice(file: CompiledFile) -> Found:
-    """Names and patterns that another one of the same list has already."""
+def listed_twice(file: CompiledFile) -> Found:
+    """Endpoints and events that another one of the same list has already."""
     for texts in file.rules:
-        if len(listed := texts.entry.events or []) < 2:
-            continue
         with_actions = {n for one in texts.senders for n, actions in one.events.items() if actions}
-        for at, text in enumerate(listed):
-            others = [one.value for i, one in enumerate(listed) if i != at]
-            name, dot, _ = text.value.partition(".")
-            if text.value in others:
-                if text.value in others[:at]:
-                    yield text, f"'{text.shown}' is listed twice"
-                continue
-            for other in others:
-                by_action = dot and name in with_actions and other == name
-                if by_action or wildcard(other, text.value):
-                    yield text, f"'{text.shown}' is part of '{other}', which is in the list too"
-                    break
+        yield from _twice(texts.entry.sources or (), lambda _, other: other == ALL)
+        yield from _twice(texts.entry.events or (), partial(_part_of, with_actions))
+
+
+def _part_of(with_actions: Container[str], one: str, other: str) -> bool:
+    """Whether all that a name or pattern fits is fitted by the other."""
+    name, dot, _ = one.partition(".")
+    return bool(dot and name in with_actions and other == name) or wildcard(other, one)
+
+
+def _twice(listed: Sequence[SourceText], within: Callable[[str, str], bool]) -> Found:
+    for at, text in enumerate(listed):
+        others = [one.value for i, one in enumerate(listed) if i != at]
+        if text.value in others:
+            if text.value in others[:at]:
+                yield text, f"'{text.shown}' is listed twice"
+        elif (whole := next((one for one in others if within(text.value, one)), None)) is not None:
+            yield text, f"'{text.shown}' is part of '{whole}', which is in the list too"
 
 
 def same_rules(file: CompiledFile) -> Found:
-    """Live rules that do for the same events under the same conditions what another does."""
+    """Live rules, and actions of a rule, that do what another does for the same events."""
+    for entry in file.entries:
+        yield from _same_actions(entry.actions or ())
     alike: dict[tuple[object, ...], list[RuleTexts]] = {}
     for texts in file.rules:
         rule = texts.rule
@@ -145,7 +153,8 @@ def _same(file: CompiledFile, alike: list[RuleTexts]) -> Found:
     first: dict[object, list[RuleTexts]] = {}
     for texts in alike if len(alike) > 1 else ():
         entry = texts.entry
-        others = first.setdefault(_content(entry.at("actions")), [])
+        content = tuple(_done_by(action) for action in entry.actions or ())
+        others = first.setdefault(content, [])
         twin = next((one for one in others[:_TWINS_MAX] if _overlap(one.rule, texts.rule)), None)
         others.append(texts)
         if twin is not None and entry.id is not None and twin.entry.id is not None:
@@ -157,8 +166,23 @@ def _same(file: CompiledFile, alike: list[RuleTexts]) -> Found:
             )
 
 
+def _same_actions(actions: Sequence[ActionEntry]) -> Found:
+    seen: set[object] = set()
+    for entry in actions if len(actions) > 1 else ():
+        content = _done_by(entry)
+        if content in seen:
+            yield entry.node, "another action of this rule does the same, so it is done twice"
+        seen.add(content)
+
+
+def _done_by(entry: ActionEntry) -> object:
+    """What an action says, but for its name."""
+    pairs = entry.node if isinstance(entry.node, Mapping) else ()
+    return frozenset((key.value, _content(value)) for key, value in pairs if key.value != "id")
+
+
 def _content(node: Node) -> object:
-    """What a node says, wherever and however it is written."""
+    """What a node says, however it is written."""
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Mapping):

@@ -1,5 +1,8 @@
 """Calls and their secrets; attempts, and what comes of them."""
 
+from itertools import product
+from operator import eq, ge, gt, le, lt, ne
+
 import pytest
 
 from tests.unit.config.checks import HEAD, codes, findings
@@ -83,32 +86,43 @@ def test_a_public_key_is_no_secret() -> None:
     assert codes(rules, head) == []
 
 
-def when(after: str, condition: str, accept: str = "[2xx]") -> list[str]:
-    call = f"{{id: x, http: {{url: https://erp.example.net/, accept: {accept}}}}}"
-    step = f'{{after: {after}, when: "{condition}", log: y}}'
-    found = findings(f"rules: [{{id: a, from: shop, actions: [{call}, {step}]}}]\n")
-    return [code for code, _, _ in found if code == "result-never-seen"]
+OPERATORS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+NUMBERS = (99, 100, 199, 200, 299, 300, 409, 599, 600)
 
 
-@pytest.mark.parametrize("operator", ["==", "<", "<=", ">", ">=", "!="])
-@pytest.mark.parametrize("number", [99, 100, 199, 200, 299, 300, 409, 599, 600])
+def said_of(steps: list[tuple[str, str]], accept: str) -> list[bool]:
+    """Of each step, with its `after` and its `when`: whether it is said never to run."""
+    call = f"      - {{id: x, http: {{url: https://erp.example.net/, accept: {accept}}}}}\n"
+    each = "".join(
+        f'      - {{id: s{at}, after: {after}, when: "{when}", log: y{at}}}\n'
+        for at, (after, when) in enumerate(steps)
+    )
+    rules = f"rules:\n  - id: a\n    from: shop\n    actions:\n{call}{each}"
+    lines = [line for code, line, _ in findings(rules) if code == "result-never-seen"]
+    return [10 + at in lines for at in range(len(steps))]
+
+
 @pytest.mark.parametrize("accept", ["[2xx]", "[2xx, 409]", "[204]"])
-def test_what_is_never_seen_is_seen_for_no_status(operator: str, number: int, accept: str) -> None:
+def test_what_is_never_seen_is_seen_for_no_status(accept: str) -> None:
     """Brute force over every status there is."""
     accepted = {"[2xx]": range(200, 300), "[2xx, 409]": [*range(200, 300), 409], "[204]": [204]}
-    holds = [s for s in range(100, 600) if eval(f"{s} {operator} {number}")]  # noqa: S307 - our own
-    after_success = [s for s in holds if s in accepted[accept]]
-    after_death = [s for s in holds if s not in accepted[accept]]
-    condition = f"results.x.status {operator} {number}"
-    said = ["result-never-seen"]
-    assert when("x", condition, accept) == ([] if after_success else said)
-    assert when("{x: dead}", condition, accept) == ([] if after_death else said)
-    assert when("{x: ended}", condition, accept) == []
+    steps, expected = [], []
+    for (sign, compare), number in product(OPERATORS.items(), NUMBERS):
+        holds = {status for status in range(100, 600) if compare(status, number)}
+        condition = f"results.x.status {sign} {number}"
+        steps += [(after, condition) for after in ("x", "{x: dead}", "{x: ended}")]
+        good = set(accepted[accept])
+        expected += [not holds & good, not holds - good, False]
+    assert said_of(steps, accept) == expected
+
+
+def when(after: str, condition: str) -> list[bool]:
+    return said_of([(after, condition)], "[2xx]")
 
 
 def test_a_number_may_stand_first_and_a_command_succeeds_with_0() -> None:
-    assert when("x", "500 == results.x.status") == ["result-never-seen"]
-    assert when("x", "300 > results.x.status") == []
+    assert when("x", "500 == results.x.status") == [True]
+    assert when("x", "300 > results.x.status") == [False]
     command = "{id: x, shell: {argv: [run]}}"
     step = '{after: x, when: "results.x.exit == 1", log: y}'
     rules = f"rules: [{{id: a, from: shop, actions: [{command}, {step}]}}]\n"
@@ -130,3 +144,26 @@ def test_a_metadata_service_is_never_called(host: str) -> None:
     assert http(f'{{http: "http://{host}/latest"}}') == ["bad-url"]
     assert codes(f'targets: {{erp: {{url: "http://{host}/"}}}}\n') == ["bad-url"]
     assert http('{http: "http://169.254.1.1/latest"}') == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('\'{"id": "{{ payload.id }}"}\'', True),
+        ("'[1, 2]'", True),
+        ("'{{ payload }}'", False),
+        ("'{name}'", False),
+        ("{id: 1}", False),
+    ],
+)
+def test_json_is_no_text_that_holds_json(body: str, said: bool) -> None:
+    call = f"{{http: {{url: https://erp.example.net/, json: {body}}}}}"
+    assert http(call) == (["json-in-text"] if said else [])
+
+
+def test_a_token_of_the_code_host_goes_by_plain_http_too() -> None:
+    head = TWO.replace("provider: shopify", "provider: github")
+    dispatch = "repo: acme/shop, event_type: paid, token: erp, api_base: 'http://git.example.net'"
+    rules = f"rules: [{{id: a, from: shop, actions: {{repository_dispatch: {{{dispatch}}}}}}}]\n"
+    assert codes(rules, head) == ["secret-in-clear"]
+    assert codes(rules.replace("http:", "https:"), head) == []

@@ -142,3 +142,10 @@ def test_a_program_with_its_arguments_in_one_word() -> None:
 def test_a_header_is_one_line(value: str) -> None:
     call = f"{{url: https://erp.example.net/, headers: {{X-A: {value}}}}}"
     assert codes(f"rules: [{{id: a, from: shop, actions: {{http: {call}}}}}]") == ["bad-header"]
+
+
+def test_an_option_and_its_value_are_two_arguments() -> None:
+    assert argv("run", "--env prod") == ["arguments-in-one"]
+    assert argv("run", "--order {{ payload.id }}") == ["arguments-in-one"]
+    for word in ("--env=prod and more", "--env", "-m a message", "a --b c", "--"):
+        assert argv("run", word) == [], word

@@ -86,5 +86,25 @@ def test_events_are_listed_twice_by_name_pattern_and_action() -> None:
     }.items():
         assert [m for _, _, m in findings(rules(rule(events=listed)))] == expected, listed
     listed = "[workflow_run.completed, workflow_run]"
-    assert codes(rules(rule(events=listed)), code) == ["event-listed-twice"]
+    assert codes(rules(rule(events=listed)), code) == ["listed-twice"]
     assert codes(rules(rule(events="[push, workflow_run.completed]")), code) == []
+
+
+def test_endpoints_are_listed_twice_by_name_and_all() -> None:
+    for listed, expected in {"[shop, shop]": 1, "[all, shop]": 1, "[shop]": 0, "all": 0}.items():
+        text = rule().replace("from: shop", f"from: {listed}")
+        assert codes(rules(text)) == ["listed-twice"] * expected, listed
+
+
+def test_two_actions_of_a_rule_do_the_same() -> None:
+    def both(first: str, second: str) -> list[str]:
+        return codes(f"rules: [{{id: a, from: shop, actions: [{first}, {second}]}}]\n")
+
+    call = "http: {url: https://erp.example.net/, json: {a: 1}}"
+    other = "http: {json: {a: 1}, url: 'https://erp.example.net/'}"
+    assert both(f"{{id: x, {call}}}", f"{{id: y, {other}}}") == ["same-rule"]
+    assert both(f"{{id: x, {call}}}", f"{{id: y, after: x, {call}}}") == []
+    assert both("{id: x, log: a}", "{id: y, log: b}") == []
+    assert both(f"{{id: x, {call}}}", f"{{id: y, {call.replace('a: 1', 'id: 1')}}}") == []
+    one, two = (f"{{id: x{n}, {call.replace('a: 1', f'id: {n}')}}}" for n in (1, 2))
+    assert both(one, two) == []

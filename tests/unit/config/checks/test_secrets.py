@@ -49,12 +49,16 @@ def shown(text: str) -> str:
         rule(f'{{http: "https://erp.example.net/?token={VALUE}&a=b"}}'),
         rule(f'{{shell: {{argv: [curl, -H, "Authorization: Bearer {VALUE}"]}}}}'),
         rule(f"{{shell: {{argv: [run], env: {{ERP_TOKEN: {VALUE}}}}}}}"),
+        http("headers: {Authorization: Bearer abc123def}"),
+        http("headers: {Authorization: Basic YWRtaW46aHVudGVyMg==}"),
+        http("headers: {X-Auth-Token: 1234567890abcdef}"),
         rule("{log: a}") + f"# the api_key={VALUE}\n",
     ],
 )
 def test_a_value_under_a_telling_name(text: str) -> None:
     assert codes(text) == ["secret-in-file"]
-    assert VALUE not in shown(HEAD + text)
+    for value in (VALUE, "abc123def", "YWRtaW46aHVudGVyMg==", "1234567890abcdef"):
+        assert value not in shown(HEAD + text)
 
 
 @pytest.mark.parametrize("value", FORMATS)
@@ -90,7 +94,14 @@ def test_a_value_in_place_of_where_it_comes_from_is_not_shown(value: str) -> Non
     assert value not in shown(block)
 
 
-def test_a_value_in_place_of_a_name_is_not_shown() -> None:
-    targets = f"targets: {{erp: {{url: https://erp.example.net, auth: {{bearer: {VALUE}}}}}}}\n"
+@pytest.mark.parametrize("value", [VALUE, "hunter2!", "correct horse"])
+def test_a_value_in_place_of_a_name_is_not_shown(value: str) -> None:
+    auth = f'{{basic: {{user: admin, password: "{value}"}}}}'
+    targets = f"targets: {{erp: {{url: https://erp.example.net, auth: {auth}}}}}\n"
     assert codes(targets) == ["unknown-secret"]
-    assert VALUE not in shown(HEAD + targets)
+    assert value not in shown(HEAD + targets)
+
+
+def test_what_can_be_a_misspelt_name_is_shown_with_the_right_one() -> None:
+    targets = "targets: {erp: {url: https://erp.example.net, auth: {bearer: shpo}}}\n"
+    assert "no secret is called 'shpo'" in shown(HEAD + targets)
