@@ -6,7 +6,7 @@ from typing import Literal
 from router.expressions.nodes import Node, path_of
 from router.suggest import closest, meaning
 from router.typing.formats import Format, differ, misfits
-from router.typing.lattice import TEXT, Type
+from router.typing.lattice import NULL, TEXT, Type
 from router.typing.run import TypeWalk, span_of
 
 Place = Literal["begin", "part", "end"]
@@ -35,7 +35,9 @@ def check_word(
     near = closest(text, sorted(values))
     shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
     message = f"'{text[:60]}' is no known value of {said}"
-    if text in kind.aliases:
+    if text in kind.aliases and kind.kinds & NULL:
+        run.warn("value-not-known", message, literal, f"it is null then: {said} == null")
+    elif text in kind.aliases:
         instead = " or ".join(f"'{name}'" for name in sorted(kind.known))
         message = f"'{text[:60]}' is another name of the same sender"
         run.note("provider-alias", message, literal, f"write {instead}, as the endpoint does")

@@ -13,6 +13,7 @@ Shapes of payloads, as a definition writes them, parsed into types.
             note?: string                     # and so is absence
             commits: [{fields: {id: string}}] # a list
             state: {known: [open, closed]}    # texts that are seen; others may come
+            paid: {known: [part, all], null_for: [unpaid]}   # null where `unpaid` is meant
             kind: {values: [a, b]}            # texts that are all there are
             extra: {rest: string}             # any names, each with a text
           assumed: {size: integer}            # fields known from elsewhere, not from the interface
@@ -22,7 +23,7 @@ says `closed: true`. `rest` beside `fields`: users name others, and only a name 
 of these is doubtful.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -61,8 +62,10 @@ _BASIC: dict[str, Type] = {
     "object": Type(OBJECT, rest=ANY),
     **{name: Type(TEXT, format=name) for name in FORMATS},
 }
-_KEYS = frozenset({"type", "fields", "assumed", "closed", "rest", "items", "values", "known"})
-_PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known"}) | {"for"}
+_KEYS = frozenset(
+    {"type", "fields", "assumed", "closed", "rest", "items", "values", "known", "null_for"}
+)
+_PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known", "null_for"}) | {"for"}
 _DEPTH_MAX = 20
 
 
@@ -273,11 +276,19 @@ def _as_field(kind: Type, *, optional: bool, closed: bool) -> Type:
 
 def _words(data: Mapping[str, Any], place: str) -> Type:
     key = "values" if "values" in data else "known"
-    words = data[key]
+    words, meant = _listed(data, key, place), _listed(data, "null_for", place)
+    texts = frozenset(word for word in words if word is not None)
+    aliases = frozenset(word for word in meant if word is not None)
+    kinds = TEXT | (NULL if None in words or meant else 0)
+    if key == "values":
+        return Type(kinds, texts=texts, aliases=aliases)
+    return Type(kinds, known=texts, aliases=aliases)
+
+
+def _listed(data: Mapping[str, Any], key: str, place: str) -> Sequence[str | None]:
+    words = data.get(key, ())
     if not isinstance(words, list | tuple) or not all(
         w is None or isinstance(w, str) for w in words
     ):
         raise ValueError(f"`{place}.{key}` is a list of texts")
-    texts = frozenset(word for word in words if word is not None)
-    kinds = TEXT | (NULL if None in words else 0)
-    return Type(kinds, texts=texts) if key == "values" else Type(kinds, known=texts)
+    return words
