@@ -224,7 +224,7 @@ CHECKS = (
         "warning",
     ),
     FileCheck(
-        "shellcheck",
+        "doubtful-script",
         "shellcheck, where it is installed, finds an error or a doubtful line in a script.",
         scripts.doubtful_scripts,
         "thorough",

@@ -53,8 +53,8 @@ def test_what_it_finds_is_said_at_its_place(tmp_path: Path) -> None:
     environ = installed(tmp_path, SAYS)
     found = read_rules(file, environ=environ, thorough=True).diagnostics
     assert [(d.code, d.line, d.column, d.width, d.message) for d in found] == [
-        ("shellcheck", 12, 16, 11, "shellcheck SC2046: Quote this."),
-        ("shellcheck", 14, 50, 11, "shellcheck SC2046: Quote this."),
+        ("doubtful-script", 12, 16, 11, "shellcheck SC2046: Quote this."),
+        ("doubtful-script", 14, 50, 11, "shellcheck SC2046: Quote this."),
     ]
     assert found[0].hint == "https://www.shellcheck.net/wiki/SC2046"
     assert read_rules(file, environ=environ).diagnostics == ()
