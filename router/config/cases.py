@@ -13,6 +13,7 @@ EACH = "each"
 _REFERENCE = re.compile(r"\{\{\s*each\.([A-Za-z_][\w-]*)\s*\}\}")
 _NEARLY = re.compile(r"\{\{[^{}]*\beach\b[^{}]*\}\}")
 _LABEL_MAX = 60
+CASES_MAX = 1_000
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -80,7 +81,9 @@ class _Cases:
             items = [(key.value, item) for key, item in each] if isinstance(each, Mapping) else []
         if not items:
             self._wrong(each, "'each' is a list of cases, or a mapping of names and cases")
-        for name, item in items:
+        if len(items) > CASES_MAX:
+            self._wrong(each, f"a test has at most {CASES_MAX} cases", code="too-big")
+        for name, item in items[:CASES_MAX]:
             if not isinstance(item, Mapping):
                 self._wrong(item, f"a case is a mapping of names and values, not {described(item)}")
                 continue

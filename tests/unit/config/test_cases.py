@@ -96,6 +96,13 @@ def test_what_does_not_fit_is_said(cases: str, set_: str, complaint: list[str] |
     assert told if complaint is None else told == complaint
 
 
+def test_there_is_an_end_to_cases() -> None:
+    cases = ", ".join(f"{{country: C{number}}}" for number in range(1_001))
+    assert found(TABLE % ("t", f"[{cases}]", NAMED, "{status: 200}")) == [
+        "too-big: a test has at most 1000 cases"
+    ]
+
+
 def test_a_case_that_nobody_listed() -> None:
     text = TABLE.replace("    each: %s\n", "") % ("t", NAMED, "{status: 200}")
     assert found(text) == ["bad-case: this test has no 'each' (list its cases under 'each')"]

@@ -70,7 +70,7 @@ def test_every_code_in_use_is_in_the_table_and_the_other_way_round() -> None:
     used = set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text))
     assert set(CODES) <= used
     reported = re.compile(
-        r'(?:error|warning|error_within|one_of|unknown|_fault|_stop)\(\s*"([a-z-]+)"'
+        r'(?:error|warning|error_within|warning_within|one_of|unknown|_fault|_stop)\(\s*"([a-z-]+)"'
     )
     assert set(reported.findall(text)) <= set(CODES)
 
