@@ -12,11 +12,14 @@ import msgspec
 from router.config.scripts import Script, ScriptFinding, ScriptLint
 
 TIME_MAX_S = 10
-_IGNORED = "SC1090,SC1091,SC2154,SC3043"
+_IGNORED = "SC1090,SC1091,SC1128,SC2154,SC3043"
 """
-Files that a script sources, variables that nothing sets (`check` knows which the action gives), and
-`local`, which no standard has and every `sh` knows.
+Files that a script sources, its own first line, variables that nothing sets (`check` knows which
+the action gives), and `local`, which no standard has and every `sh` knows.
 """
+_HEAD = "# shellcheck shell={}\nset {}\n"
+"""What the interpreter's words say, such as -e."""
+_HEAD_LINES = 2
 
 
 class _Comment(msgspec.Struct, rename="camel"):
@@ -45,15 +48,17 @@ def _findings(program: str, scripts: Sequence[Script]) -> list[list[ScriptFindin
     with tempfile.TemporaryDirectory(prefix="router-check-") as folder:
         files = [Path(folder) / f"{number}.sh" for number in range(len(scripts))]
         for file, script in zip(files, scripts, strict=True):
-            # The first line tells it the options of the interpreter, such as -e.
-            file.write_text(f"#!/bin/{' '.join(script.interpreter)}\n{script.text}", "utf-8")
+            shell, *options = script.interpreter
+            file.write_text(_HEAD.format(shell, " ".join(options)) + script.text, "utf-8")
         for one in _comments([program, *_OPTIONS, *map(str, files)]):
+            if one.line <= _HEAD_LINES:
+                continue
             found[int(Path(one.file).stem)].append(
                 ScriptFinding(
                     one.code,
                     one.message,
-                    (one.line - 1, one.column),
-                    (one.end_line - 1, one.end_column),
+                    (one.line - _HEAD_LINES, one.column),
+                    (one.end_line - _HEAD_LINES, one.end_column),
                 )
             )
     return found

@@ -28,13 +28,15 @@ rules:
 SAYS = """\
 #!/bin/sh
 for file; do :; done
-read -r first < "${file%/*}/0.sh"
-test "$first" = "#!/bin/sh -eu" || exit 1
+{ read -r first; read -r second; } < "${file%/*}/0.sh"
+test "$first,$second" = "# shellcheck shell=sh,set -eu" || exit 1
 echo '{"comments":[
-  {"file":"'"${file%/*}"'/0.sh","line":3,"endLine":3,"column":4,"endColumn":15,"level":"warning",
+  {"file":"'"${file%/*}"'/0.sh","line":4,"endLine":4,"column":4,"endColumn":15,"level":"warning",
    "code":2046,"message":"Quote this."},
-  {"file":"'"${file%/*}"'/1.sh","line":2,"endLine":2,"column":4,"endColumn":15,"level":"warning",
-   "code":2046,"message":"Quote this."}]}'
+  {"file":"'"${file%/*}"'/1.sh","line":3,"endLine":3,"column":4,"endColumn":15,"level":"warning",
+   "code":2046,"message":"Quote this."},
+  {"file":"'"${file%/*}"'/1.sh","line":2,"endLine":2,"column":1,"endColumn":4,"level":"warning",
+   "code":2000,"message":"This line is none of the script."}]}'
 exit 1
 """
 
