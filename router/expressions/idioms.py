@@ -12,11 +12,15 @@ from router.expressions.regex import BAD_PATTERN
 from router.expressions.signatures import FUNCTIONS
 from router.expressions.tokens import SYNTAX
 from router.legible import cut
+from router.suggest import FixHint
 
 _AROUND = 300
 """Characters on either side of a fault that are looked at, which bounds the work."""
 _HINT_MAX = 200
 
+_ANSWER = re.compile(r"write (?P<text>'(?P<sign>[=!<>]+)'|'[^']*')")
+"""Hints that say all of what is to be written."""
+_WORD = {f"write {word}": FixHint(f"write {word}", word) for word in ("null", "true", "false")}
 _CALL = r"(?P<name>\w+)\s*\((?P<all>(?:[^()']|'[^']*'|\([^()]*\))*)"
 _CALLED_ON = rf"{X}\s*[.|]\s*$"
 _ARGUMENT = r"\s*((?:[^,()[\]']|'[^']*'|\([^()]*\)|\[[^\]]*\])*)\s*,?\s*(.*)"
@@ -39,7 +43,13 @@ def translated(fault: ExpressionError, text: str) -> ExpressionError:
                 span = (fault.start, fault.end)
                 if "at" in parts:
                     span = (begin + found.start("at"), begin + found.end("at"))
-                return _fault(fault.code, message.format(**parts), span, words.format(**parts))
+                hint = words.format(**parts)
+                if (answer := _ANSWER.fullmatch(hint)) is not None:
+                    if answer["sign"]:
+                        span = (begin + found.start(), begin + found.end())
+                    if answer["sign"] or "at" in parts:
+                        hint = FixHint(hint, answer["sign"] or answer["text"])
+                return _fault(fault.code, message.format(**parts), span, hint)
     call = fault.code != SYNTAX
     if (meant := _called(near, at) if call else _between(near, at)) is None:
         return fault
@@ -51,7 +61,7 @@ def hint_of_root(text: str, start: int) -> str | None:
     """How the path of `text` that begins at `start` with an unknown name is written, if known."""
     for pattern, words in ROOTS:
         if found := re.compile(pattern).match(text, start):
-            return words.format(**_parts(found))
+            return _WORD.get(words) or words.format(**_parts(found))
     return None
 
 
@@ -62,7 +72,8 @@ def hint_of_field(name: str, said: str) -> str | None:
 
 
 def _fault(code: str, message: str, span: tuple[int, int], hint: str) -> ExpressionError:
-    return ExpressionError(code, message, *span, cut(hint, _HINT_MAX))
+    shown = cut(hint, _HINT_MAX)
+    return ExpressionError(code, message, *span, hint if shown == hint else shown)
 
 
 def _called(near: str, at: int) -> tuple[str, str] | None:

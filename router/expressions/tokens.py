@@ -99,7 +99,7 @@ def _instead_of(sign: str) -> str:
     if category in ("Cf", "Cc", "Zs", "Zl", "Zp") or not meant.strip():
         return "take it out, or write an ordinary space"
     if meant.isascii():
-        return f"write the ordinary '{meant}'"
+        return FixHint(f"write the ordinary '{meant}'", meant)
     return "a text goes in single quotes, a name with such letters in double quotes"
 
 

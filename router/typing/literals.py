@@ -1,16 +1,18 @@
 """Texts that stand in an expression, against what they are compared with or searched in."""
 
+import re
 from collections.abc import Callable
 from typing import Literal
 
 from router.expressions.nodes import Node, path_of
-from router.suggest import closest, meaning
+from router.suggest import FixHint, closest, meaning
 from router.typing.formats import Format, differ, misfits
 from router.typing.lattice import NULL, TEXT, Type
 from router.typing.run import TypeWalk, span_of
 
 Place = Literal["begin", "part", "end"]
 _SHOWN_MAX = 8
+_ANSWER = re.compile(r"write ('[^']*')")
 _SEARCHES: dict[str, tuple[Place, str, Callable[[str, str], bool]]] = {
     "starts_with": ("begin", "begins with", str.startswith),
     "ends_with": ("end", "ends with", str.endswith),
@@ -55,11 +57,14 @@ def _literal(text: str) -> str:
 def _say(run: TypeWalk, sides: tuple[Node, Node], wrong: Format, does: str, text: str) -> None:
     literal, other = sides
     said = run.source(other)
+    advice = wrong.advice(said, text) if does == "is" else None
+    if advice is not None and (answer := _ANSWER.fullmatch(advice)) is not None:
+        advice = FixHint(advice, answer[1])
     run.warn(
         "wrong-format",
         f"{said} is {wrong.about}, and never {does} '{text[:60]}'",
         literal,
-        wrong.advice(said, text) if does == "is" else None,
+        advice,
     )
 
 

@@ -5,6 +5,7 @@ import re
 from router.config.checks.base import CompiledFile, Found, TextSpan
 from router.config.language import DELIVERY_FIELDS, Language, Written
 from router.expressions import Template
+from router.suggest import FixHint
 
 _STEP = r'(?:\.(?:\w+|"[^"]+")|\[[\w*-]*\])'
 _OURS = rf"(?:\$\.)?(?:(?:payload|def|var|secret|delivery){_STEP}|results{_STEP}{{2}}){_STEP}*"
@@ -56,11 +57,9 @@ def _alone(file: CompiledFile, written: Written) -> Found:
         return
     if not _ALONE.fullmatch(text) or not _means(file, text):
         return
-    yield (
-        written.text,
-        f"this is the text '{written.text.shown.strip()}', not the value",
-        f'write "{{{{ {text.strip()} }}}}"',
-    )
+    message = f"this is the text '{written.text.shown.strip()}', not the value"
+    template = f"{{{{ {text.strip()} }}}}"
+    yield written.text, message, FixHint(f'write "{template}"', template)
 
 
 def _means(file: CompiledFile, text: str) -> bool:
@@ -97,7 +96,9 @@ def _within(file: CompiledFile, written: Written, part: str, base: int) -> Found
             path = next(filter(None, found.groups()))
             if _means(file, path) and not _FILE.fullmatch(path):
                 place = TextSpan(written.text, base + found.start(), base + found.end())
-                yield place, f"'{found[0]}' is sent as it stands", f"write {{{{ {path} }}}}"
+                template = f"{{{{ {path} }}}}"
+                hint = FixHint(f"write {template}", template)
+                yield place, f"'{found[0]}' is sent as it stands", hint
     if "{%" in part and (first := _STATEMENT.search(part)) is not None:
         place = TextSpan(written.text, base + first.start(), base + first.end())
         message = f"'{first[0]}' is sent as it stands: templates have no statements"

@@ -28,7 +28,9 @@ def mended(text: str, included: Mapping[str, str] | None = None) -> Fixed:
     def check(changed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
         now = texts | dict(changed)
         files = _InMemory({k: v for k, v in now.items() if k != "rules.yaml"})
-        found = load(now["rules.yaml"], path="rules.yaml", env={}, files=files, tests=True)
+        found = load(
+            now["rules.yaml"], path="rules.yaml", env={}, files=files, tests=True, thorough=True
+        )
         return found.diagnostics
 
     return fixed(texts.__getitem__, check)
@@ -77,6 +79,12 @@ def line(condition: str, *, rest: str = "actions: {log: hi}") -> str:
         ("match: payload.test = true", "match: payload.test == true"),
         ("match: payload.test and payload.confirmed", "match: payload.test && payload.confirmed"),
         ("mtach: payload.test", "match: payload.test"),
+        ("match: payload.number === 5", "match: payload.number == 5"),
+        ("match: payload.number <> 5", "match: payload.number != 5"),
+        ("match: payload.number =< 5", "match: payload.number <= 5"),
+        ("match: payload.closed_at == None", "match: payload.closed_at == null"),
+        ("match: payload.test == True", "match: payload.test == true"),
+        ("match: payload.currency == 'eur'", "match: payload.currency == 'EUR'"),
     ],
 )  # fmt: skip
 def test_one_right_answer(wrong: str, right: str) -> None:
@@ -213,3 +221,17 @@ def test_of_answers_that_overlap_the_first_is_written_before_the_second_is_looke
         return tuple(d for d, said in there.items() if said)
 
     assert fixed(lambda _: "1 + 2", check).texts == {"a": "(1)"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("{log: payload.total_price}", "{log: '{{ payload.total_price }}'}"),
+        ("{log: 'of ${payload.name}!'}", "{log: 'of {{ payload.name }}!'}"),
+    ],
+)
+def test_a_text_that_was_meant_as_a_template_becomes_one(wrong: str, right: str) -> None:
+    text = line("match: payload.test", rest=f"actions: {wrong}")
+    assert mended(text).texts == {
+        "rules.yaml": line("match: payload.test", rest=f"actions: {right}")
+    }

@@ -73,7 +73,7 @@ def test_a_fault_is_shown_in_its_own_file(tmp_path: Path) -> None:
         rules__b="# more\nversion: 1\nrules:\n" + folded + "    actions: {log: hi}\n",
     )
     assert said(found, tmp_path) == [
-        ("expression-syntax", "rules/a.yaml", 4, 46),
+        ("expression-syntax", "rules/a.yaml", 4, 44),
         ("unknown-function", "rules/b.yaml", 8, 10),
     ]
     assert [d.source for d in found.diagnostics][1] == "      == nowhere(1)"
@@ -179,7 +179,7 @@ def test_a_file_too_large_is_not_even_read(tmp_path: Path) -> None:
 def test_an_alias_is_moved_once(tmp_path: Path) -> None:
     text = part("a") + "x-e: &e payload.id ==== 1\ndefine: {one: *e, two: *e}\n"
     found = loaded(tmp_path, rules__a=text)
-    assert set(said(found, tmp_path)) == {("expression-syntax", "rules/a.yaml", 4, 22)}
+    assert set(said(found, tmp_path)) == {("expression-syntax", "rules/a.yaml", 4, 20)}
 
 
 def test_a_generation_is_all_of_its_files_and_their_names(tmp_path: Path) -> None:
