@@ -190,6 +190,13 @@ def key_of(node: Node) -> str:
     return f"{node.kind}:{node.value!r}({','.join(map(key_of, node.children))})"
 
 
+def alike(a: Node, b: Node) -> bool:
+    """Whether both are written alike, but for blanks."""
+    if a.kind != b.kind or a.value != b.value or len(a.children) != len(b.children):
+        return False
+    return all(map(alike, a.children, b.children))
+
+
 def condition_key(node: Node) -> str:
     """A name for its verdict; a condition may be another value than its verdict."""
     return f"?{key_of(node)}"

@@ -29,7 +29,7 @@ from router.typing.lattice import (
 )
 from router.typing.literals import check_formats, check_word
 from router.typing.narrow import when_false, when_true
-from router.typing.run import TypeScope, TypeWalk, condition_key, denied, key_of, span_of
+from router.typing.run import TypeScope, TypeWalk, alike, condition_key, denied, span_of
 
 _PAIRS_MAX = 64
 _NEVER_EMPTY = frozenset({"payload", "headers", "delivery"})
@@ -129,7 +129,7 @@ def _decided(
     elif verdict == TRUE:
         run.warn("always-true", f"{said} is always true here", node, hint)
     else:
-        if hint and node.value == "!=" and key_of(node.children[0]) != key_of(node.children[1]):
+        if hint and node.value == "!=" and not alike(*node.children):
             hint += "; to exclude both, join them with &&"
         run.warn("never-false", f"{said} is true of every value that comes here", node, hint)
     return verdict
@@ -139,7 +139,7 @@ def _reason(run: TypeWalk, node: Node, sides: tuple[Type, ...]) -> str | None:
     """What is known of the sides of a comparison, where that decides it."""
     if not sides:
         return None
-    if key_of(node.children[0]) == key_of(node.children[1]):
+    if alike(*node.children):
         return "both sides are the same"
     each = zip(node.children, sides, strict=True)
     known = [
@@ -167,7 +167,7 @@ def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
         _check_order(run, node, left, right)
     if not (left.is_any or right.is_any) and not run.found_within(node):
         run.fine.add(span_of(node))
-    if key_of(node.children[0]) == key_of(node.children[1]):
+    if alike(*node.children):
         verdict &= FAULT | (TRUE if "=" in node.value and node.value != "!=" else FALSE)
     if all(map(is_closed, node.children)) and any(c.kind == "call" for c in node.children):
         return verdict  # who writes `decimal('12') == 12` is trying out a function
