@@ -312,7 +312,7 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
 
 def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     condition, then, other = node.children
-    facts = view.facts if view.strict else {}  # what is learnt in one reading is of that one
+    facts = view.facts if view.strict else ()  # what is learnt in one reading is of that one
     strict = replace(view, strict=True, begin=None, facts=facts)
     verdict = run.verdict(condition, strict)
     found = [Type(verdict & FAULT)]

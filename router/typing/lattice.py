@@ -218,8 +218,16 @@ def _hull(a: Type, b: Type) -> Interval | None:
 def _fields(a: Type, b: Type) -> Mapping[str, Type]:
     if a is b:
         return a.fields  # as they are: those of definitions are inferred when they are read
-    names = dict.fromkeys((*a.fields, *b.fields))
-    return {name: join(_field(a, name), _field(b, name)) for name in names}
+    found = {
+        name: kind
+        if (other := b.fields.get(name)) is kind
+        else join(kind, other or _field(b, name))
+        for name, kind in a.fields.items()
+    }
+    for name, kind in b.fields.items():
+        if name not in found:
+            found[name] = join(_field(a, name), kind)
+    return found
 
 
 def _field(kind: Type, name: str) -> Type:

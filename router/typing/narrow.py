@@ -1,7 +1,6 @@
 """What is known of a path once a condition has held, or has not."""
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 from msgspec.structs import replace
@@ -20,7 +19,6 @@ from router.typing.lattice import (
     FAULT,
     JSON_KINDS,
     LIST,
-    NEVER,
     NOTHING,
     NULL,
     NUMBER,
@@ -30,13 +28,10 @@ from router.typing.lattice import (
     Type,
     constant,
     join,
-    position,
-    step,
     with_kinds,
 )
-from router.typing.run import TypeScope, TypeWalk, condition_key, key_of
-
-Change = Callable[[Type], Type]
+from router.typing.refine import Change, refined
+from router.typing.run import Fact, TypeScope, TypeWalk
 
 WORD_BITS = {
     "null": NULL,
@@ -71,7 +66,7 @@ def when_true(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
             seen = _compared(run, node, view, holds=True)
             return None if seen is None else _judged(seen, node, TRUE)
     seen = _given(run, node, view)
-    seen = None if seen is None else _refined(run, seen, node, _present_and_true)
+    seen = None if seen is None else refined(run, seen, node, _present_and_true)
     return None if seen is None else _judged(seen, node, TRUE)
 
 
@@ -87,13 +82,13 @@ def when_false(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     seen = (
         _compared(run, node, view, holds=False)
         if node.kind == "compare"
-        else _refined(run, view, node, falsy)
+        else refined(run, view, node, falsy)
     )
     return None if seen is None else _judged(seen, node, FALSE | FAULT)
 
 
 def _judged(view: TypeScope, node: Node, verdict: int) -> TypeScope:
-    return replace(view, facts={**view.facts, condition_key(node): Type(verdict)})
+    return replace(view, facts=(Fact(node, Type(verdict), judged=True), *view.facts))
 
 
 Narrow = Callable[[TypeWalk, Node, TypeScope], TypeScope | None]
@@ -126,8 +121,15 @@ def both(a: TypeScope, b: TypeScope) -> TypeScope:
     if a is b:
         return a
     here = a.here if a.here is None or b.here is None or a.here is b.here else join(a.here, b.here)
-    facts = {key: join(fact, b.facts[key]) for key, fact in a.facts.items() if key in b.facts}
-    return replace(a, root=_join_roots(a.root, b.root), here=here, facts=facts)
+    return replace(a, root=_join_roots(a.root, b.root), here=here, facts=tuple(_shared(a, b)))
+
+
+def _shared(a: TypeScope, b: TypeScope) -> Iterator[Fact]:
+    """What is known in both."""
+    for fact in a.facts:
+        other = b.fact(fact.node, judged=fact.judged)
+        if other is not None:
+            yield fact._replace(kind=join(fact.kind, other))
 
 
 def _join_roots(a: Type, b: Type) -> Type:
@@ -174,7 +176,7 @@ def _ordered(
         bounds=beside(sign, reduce(Interval.hull, number.intervals)),
     )
     found = _given(run, node, view) if holds else view
-    return None if found is None else _refined(run, found, node, lambda mine: _part(mine, within))
+    return None if found is None else refined(run, found, node, lambda mine: _part(mine, within))
 
 
 def _part(kind: Type, within: Type) -> Type:
@@ -195,11 +197,11 @@ def _side(
         if found and holds and view.strict and same is (other.value is not None):
             found = _given(run, node, found)
         change = _to_literal(other, view.strict, same=same, holds=holds)
-        return None if found is None else _refined(run, found, node, change)
+        return None if found is None else refined(run, found, node, change)
     if not (same and holds and view.strict):
         return view
     kind = run.quietly(other, view)
-    return _refined(run, view, node, lambda mine: _equal(mine, kind))
+    return refined(run, view, node, lambda mine: _equal(mine, kind))
 
 
 def _of_type(
@@ -209,7 +211,7 @@ def _of_type(
     bits = WORD_BITS.get(str(word), 0)
     bits |= ABSENT if bits & NULL else 0
     kept = (bits if same else EVERYTHING & ~bits) | FAULT
-    return _refined(run, view, node, lambda kind: with_kinds(kind, kind.kinds & kept))
+    return refined(run, view, node, lambda kind: with_kinds(kind, kind.kinds & kept))
 
 
 def _to_literal(literal: Node, strict: bool, *, same: bool, holds: bool) -> Change:
@@ -260,7 +262,7 @@ def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     function = FUNCTIONS[node.value]
     if function.name == "exists":
         there = node.children[0]
-        return _refined(run, view, there, lambda kind: with_kinds(kind, kind.kinds & ~ABSENT))
+        return refined(run, view, there, lambda kind: with_kinds(kind, kind.kinds & ~ABSENT))
     if function.lazy:
         return view
     found: TypeScope | None = view
@@ -271,7 +273,7 @@ def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
         if function.parameter(at).subject or not bits & NULL:
             found = _given(run, argument, found)
             if found is not None:
-                found = _refined(run, found, argument, _only(bits & ~NOTHING))
+                found = refined(run, found, argument, _only(bits & ~NOTHING))
     if function.name == "contains" and found is not None:
         return _contained(run, node, found)
     return found
@@ -291,7 +293,7 @@ def _contained(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     if kind.kinds != LIST or kind.item is None:
         return view
     item = kind.item
-    return _refined(run, view, searched, lambda mine: _equal(mine, item))
+    return refined(run, view, searched, lambda mine: _equal(mine, item))
 
 
 def _only(bits: int) -> Change:
@@ -302,76 +304,3 @@ def _only(bits: int) -> Change:
         return with_kinds(kind, left) if left & bits else kind
 
     return only
-
-
-# -- paths
-
-
-def _refined(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeScope | None:
-    """
-    The view with what the node gives changed, be it a known field or anything else; None if
-    nothing is left of it.
-    """
-    if (path := path_of(node)) is None:
-        return _noted(run, view, node, change)
-    rooted, keys = path
-    if not keys:
-        return view
-    meant = view.defined(node)
-    if meant is not None and path_of(meant.tree) is not None:
-        inner = _refined(
-            run.inside(meant), replace(view, here=None, defines={}), meant.tree, change
-        )
-        view = view if inner is None else replace(view, root=inner.root)
-    base = view.root if rooted or view.here is None else view.here
-    found = _changed(base, keys, change)
-    if found is base:
-        return _noted(run, view, node, change)
-    if not found.kinds:
-        return None
-    return replace(view, root=found) if base is view.root else replace(view, here=found)
-
-
-def _noted(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeScope | None:
-    kind = run.quietly(node, view)
-    if (left := change(kind)) is kind:
-        return view
-    return replace(view, facts={**view.facts, key_of(node): left}) if left.kinds & ~FAULT else None
-
-
-def _changed(base: Type, keys: tuple[str | int, ...], change: Change) -> Type:
-    if not keys:
-        return change(base)
-    key, rest = keys[0], keys[1:]
-    if isinstance(key, int):
-        return _changed_at(base, rest, change)
-    if key not in base.fields:
-        return base  # a field that is not known does not become known by being read
-    before = step(base, key)
-    inner = _changed(before, rest, change)
-    if inner is before:
-        return base
-    if not inner.kinds & ~FAULT:
-        return NEVER
-    sure = not inner.kinds & (NOTHING | FAULT)
-    return replace(
-        base,
-        kinds=base.kinds & OBJECT if sure else base.kinds,
-        fields=_with(base, {key: inner}),
-        stated=base.stated and not sure,
-    )
-
-
-def _changed_at(base: Type, rest: tuple[str | int, ...], change: Change) -> Type:
-    """The list with what is learnt of it by an element of it."""
-    before = position(base)
-    inner = _changed(before, rest, change)
-    if inner is before or inner.kinds & (NOTHING | FAULT):
-        return base
-    return with_kinds(base, base.kinds & LIST) if inner.kinds else NEVER
-
-
-def _with(base: Type, fields: dict[str, Type]) -> Mapping[str, Type]:
-    if base.label == "def":  # lazy: a copy would infer every definition
-        return ChainMap(fields, base.fields)  # type: ignore[arg-type]
-    return {**base.fields, **fields}

@@ -1,7 +1,7 @@
 """One walk over one expression for one kind of event: what is found, and where it looked."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -66,13 +66,32 @@ class TypeFinding(msgspec.Struct, frozen=True):
         return self.start, self.end
 
 
+def alike(a: Node, b: Node) -> bool:
+    """Whether both are written alike, but for blanks."""
+    if a.kind != b.kind or len(a.children) != len(b.children):
+        return False
+    if a.value != b.value or (a.kind == "literal" and repr(a.value) != repr(b.value)):
+        return False  # 1 equals True, but not here
+    return all(map(alike, a.children, b.children))
+
+
+class Fact(NamedTuple):
+    """
+    What has been learnt of a node: what it gives, or how it is `judged` as a condition. It holds
+    for all that are alike, where the current value and the reading are the same.
+    """
+
+    node: Node
+    kind: Type
+    judged: bool = False
+
+
 class TypeScope(msgspec.Struct, frozen=True):
     """
     What a part of an expression sees. `here` is the current value, None where it is the roots;
     `said` is how the text names it; `strict` is the verdict reading. `begin` is where the path
     begins that this part goes on with, None if it begins a new one. `facts` is what has been learnt
-    of calls, conditions and unknown fields, by their `key_of`. `defines` are the definitions by
-    name.
+    of calls, conditions and unknown fields, the newest first. `defines` are all definitions.
     """
 
     root: Type
@@ -80,7 +99,7 @@ class TypeScope(msgspec.Struct, frozen=True):
     said: str = ""
     strict: bool = True
     begin: int | None = None
-    facts: Mapping[str, Type] = {}
+    facts: tuple[Fact, ...] = ()
     defines: Mapping[str, Expression] = {}
 
     @property
@@ -90,7 +109,14 @@ class TypeScope(msgspec.Struct, frozen=True):
 
     def at(self, here: Type, said: str, begin: int | None = None) -> "TypeScope":
         """The same, with another current value; with `begin` it is the next step of a path."""
-        return TypeScope(self.root, here, said, self.strict, begin, {}, self.defines)
+        return TypeScope(self.root, here, said, self.strict, begin, (), self.defines)
+
+    def fact(self, node: Node, *, judged: bool = False) -> Type | None:
+        """What has been learnt of such a node."""
+        for fact in self.facts:
+            if fact.judged is judged and alike(fact.node, node):
+                return fact.kind
+        return None
 
     def defined(self, node: Node) -> Expression | None:
         """The definition that the node names, as in `def.NAME`."""
@@ -111,6 +137,8 @@ class Clues(msgspec.Struct, frozen=True):
     made_of: Mapping[str, str] = {}
 
 
+_KEPT = frozenset({"call", "chain", "field", "index"})
+"""Nodes of whose values facts are kept."""
 NO_CLUES = Clues()
 Values = Mapping[str, Callable[["TypeWalk", Node, TypeScope], Type]]
 Verdicts = Mapping[str, Callable[["TypeWalk", Node, TypeScope], int]]
@@ -138,9 +166,8 @@ class TypeWalk:
         """What the node may give."""
         self.visited.add((node.start, node.end))
         kind = self._values[node.kind](self, node, view)
-        if view.facts and (fact := view.facts.get(key_of(node))) is not None:
-            return met(kind, fact)
-        return kind
+        fact = view.fact(node) if view.facts and node.kind in _KEPT else None
+        return kind if fact is None else met(kind, fact)
 
     def verdict(self, node: Node, view: TypeScope) -> int:
         """What verdict the node may have: bits of TRUE, FALSE, FAULT."""
@@ -183,23 +210,6 @@ class TypeWalk:
 
 def span_of(node: Node) -> Span:
     return node.start, node.end
-
-
-def key_of(node: Node) -> str:
-    """A name for what the node gives wherever the current value and the reading are the same."""
-    return f"{node.kind}:{node.value!r}({','.join(map(key_of, node.children))})"
-
-
-def alike(a: Node, b: Node) -> bool:
-    """Whether both are written alike, but for blanks."""
-    if a.kind != b.kind or a.value != b.value or len(a.children) != len(b.children):
-        return False
-    return all(map(alike, a.children, b.children))
-
-
-def condition_key(node: Node) -> str:
-    """A name for its verdict; a condition may be another value than its verdict."""
-    return f"?{key_of(node)}"
 
 
 def denied(verdict: int) -> int:

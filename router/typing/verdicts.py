@@ -29,7 +29,7 @@ from router.typing.lattice import (
 )
 from router.typing.literals import check_formats, check_word
 from router.typing.narrow import when_false, when_true
-from router.typing.run import TypeScope, TypeWalk, alike, condition_key, denied, span_of
+from router.typing.run import TypeScope, TypeWalk, alike, denied, span_of
 
 _PAIRS_MAX = 64
 _NEVER_EMPTY = frozenset({"payload", "headers", "delivery"})
@@ -116,7 +116,7 @@ def _decided(
     run: TypeWalk, node: Node, verdict: int, view: TypeScope, sides: tuple[Type, ...] = ()
 ) -> int:
     """Says so when a leaf always gives the same, and which of its sides decide that."""
-    before = view.facts.get(condition_key(node)) if view.facts else None
+    before = view.fact(node, judged=True)
     if before is not None:
         verdict &= before.kinds
     if run.found_within(node) or verdict & BOOLEAN == BOOLEAN:

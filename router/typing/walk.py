@@ -1,18 +1,18 @@
 """One expression over several scenes: what is known in each, and what a walk finds there."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Literal
 
 import msgspec
 
 from router.expressions import Expression, FieldNeed, needs_of
-from router.expressions.nodes import Node, path_of, walk
+from router.expressions.nodes import Node, path_of
 from router.typing.combine import WalkResult, is_constant
 from router.typing.infer import TABLES
 from router.typing.lattice import BOOLEAN, NOTHING, NUMBER, TEXT, Type
 from router.typing.narrow import both, when_false, when_true
-from router.typing.run import TypeScope, TypeWalk, key_of
+from router.typing.run import Fact, TypeScope, TypeWalk
 from router.typing.scenes import Scene, of_results
 
 Reading = Literal["verdict", "value"]
@@ -61,19 +61,16 @@ def _walk(
         if reading == "verdict":
             run.verdict(expression.tree, view)
         else:
-            plain = msgspec.structs.replace(view, strict=False, facts=_of_paths(expression, view))
+            plain = msgspec.structs.replace(view, strict=False, facts=tuple(_of_paths(view.facts)))
             _check_null(run, expression.tree, run.value(expression.tree, plain), plain, null)
     except RecursionError:  # a user's shapes may be nested deeper than any sender's payload
         run = TypeWalk(expression.text, TABLES, scene.clues)
     return WalkResult(run, scene.events, scene.guessed)
 
 
-def _of_paths(expression: Expression, view: TypeScope) -> Mapping[str, Type]:
-    """What is known of the paths that it reads: these alone give the same in both readings."""
-    if not view.facts:
-        return {}
-    paths = (key_of(node) for node, *_ in walk(expression.tree) if path_of(node) is not None)
-    return {key: view.facts[key] for key in paths if key in view.facts}
+def _of_paths(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Those of the values of paths: these alone give the same in both readings."""
+    return (fact for fact in facts if not fact.judged and path_of(fact.node) is not None)
 
 
 def _check_null(run: TypeWalk, node: Node, kind: Type, view: TypeScope, null: str) -> None:

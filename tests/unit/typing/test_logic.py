@@ -34,6 +34,9 @@ LEAVES = (
     "a == 'x'",
     "a != 'x'",
     "a == 3",
+    "a == 1",
+    "a == `[1]`",
+    "a == `[true]`",
     "a != 3",
     "a == true",
     "a != true",
@@ -70,8 +73,8 @@ LEAVES = (
 )
 MISSING = object()
 VALUES: tuple[Any, ...] = (
-    *(MISSING, None, True, False, 0, 2, 2.5, 3, 4, "", "x", "X", "3", "2"),
-    *([], ["x"], ["x", "y"], {}, {"c": 1}),
+    *(MISSING, None, True, False, 0, 1, 2, 2.5, 3, 4, "", "x", "X", "3", "2"),
+    *([], [1], [True], ["x"], ["x", "y"], {}, {"c": 1}),
 )
 TYPES = (
     ANY,
