@@ -9,6 +9,7 @@ and its line in docs/diagnostics.md. What one key alone shows is found where tha
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from router.config.checks import (
     attempts,
@@ -56,6 +57,7 @@ def _offsets(file: CompiledFile, place: Place) -> tuple[int, int]:
     return opening(place.node if isinstance(place, SourceText) else place)
 
 
+_warned = partial(FileCheck, when="thorough", severity="warning")
 CHECKS = (
     FileCheck("define-cycle", "A definition needs itself.", names.define_cycles),
     FileCheck("duplicate-rule", "Two rules have the same id.", rules.duplicate_rules),
@@ -87,161 +89,99 @@ CHECKS = (
     FileCheck(
         "unused-target", "A target is used by no action.", names.unused_targets, "right", "warning"
     ),
-    FileCheck(
-        "unused-var", "A variable is used nowhere.", names.unused_variables, "thorough", "warning"
+    _warned("unused-var", "A variable is used nowhere.", names.unused_variables),
+    _warned("unused-define", "A definition is used nowhere.", names.unused_definitions),
+    _warned("unused-endpoint", "No rule takes the events of an endpoint.", names.unused_endpoints),
+    _warned("unused-retry", "A retry policy is used nowhere.", names.unused_retries),
+    _warned(
+        "unused-provider", "A provider of your own is used by no endpoint.", names.unused_providers
     ),
-    FileCheck(
-        "unused-define",
-        "A definition is used nowhere.",
-        names.unused_definitions,
-        "thorough",
-        "warning",
-    ),
-    FileCheck(
-        "unused-endpoint",
-        "No rule takes the events of an endpoint.",
-        names.unused_endpoints,
-        "thorough",
-        "warning",
-    ),
-    FileCheck(
-        "unused-retry",
-        "A retry policy is used nowhere.",
-        names.unused_retries,
-        "thorough",
-        "warning",
-    ),
-    FileCheck(
-        "unused-provider",
-        "A provider of your own is used by no endpoint.",
-        names.unused_providers,
-        "thorough",
-        "warning",
-    ),
-    FileCheck(
+    _warned(
         "same-rule",
         "Two rules or actions do the same for the same events, so it is done twice.",
         rules.same_rules,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "listed-twice",
         "An event or endpoint is listed twice, or is part of another in the list.",
         rules.listed_twice,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "header-never-there",
         "A header is read whose name has capitals, or is nearly one of the sender's.",
         headers.headers_never_there,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "path-not-served",
         "A condition asks for a path of the request that no endpoint of the rule has.",
         paths.paths_not_served,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "not-a-template",
         "A text looks like a template of another tool, or lacks braces: it is sent as it stands.",
         lookalikes.texts_like_templates,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "argument-like-option",
         "An argument may begin with `-`: it is all a template, and no `--` stands before it.",
         commands.arguments_like_options,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "variable-not-given",
         "A script reads a variable that neither the action nor the script itself sets.",
         commands.variables_not_given,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "body-with-get",
         "A GET or HEAD is sent with a body, which servers ignore or refuse.",
         calls.bodies_of_get,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "secret-in-clear",
         "A secret is sent by plain http to another machine.",
         calls.secrets_in_clear,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "calls-itself",
         "An action calls the address of one of the router's own endpoints.",
         calls.calls_of_itself,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "signing-secret-sent",
         "A secret that verifies deliveries is sent to somebody else.",
         calls.signing_secrets_sent,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "delay-never-comes",
         "A retry schedule goes on beyond the seven days that a job is tried for.",
         attempts.delays_beyond_age,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "answer-too-late",
         "Answers may take longer than an endpoint's sender waits for one.",
         attempts.answers_too_late,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "result-never-seen",
         "`when` asks for a status or exit code that the action before cannot have ended with.",
         attempts.results_never_seen,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
-        "secret-in-file",
-        "A secret's value is written into the file.",
-        secrets.secrets_in_file,
-        "thorough",
-        "warning",
+    _warned(
+        "secret-in-file", "A secret's value is written into the file.", secrets.secrets_in_file
     ),
-    FileCheck(
+    _warned(
         "doubtful-script",
         "shellcheck, where it is installed, finds an error or a doubtful line in a script.",
         scripts.doubtful_scripts,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "arguments-in-one",
         "An option and its value are one argument, with a blank between them.",
         commands.options_with_values,
-        "thorough",
-        "warning",
     ),
-    FileCheck(
+    _warned(
         "json-in-text",
         "`json` is a text that holds JSON: it is sent in quotes.",
         calls.json_in_texts,
-        "thorough",
-        "warning",
     ),
 )
