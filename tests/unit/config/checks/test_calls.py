@@ -28,6 +28,7 @@ def test_a_get_has_no_body_but_the_event_that_it_has_always() -> None:
         ("http://erp.example.net/x", True),
         ("HTTP://erp.example.net:8080", True),
         ("http://10.0.0.5/", True),
+        ("http://[2001:db8::1]/", True),
         ("https://erp.example.net/", False),
         ("http://127.0.0.1:9000/", False),
         ("http://[::1]:9000/", False),
