@@ -77,7 +77,7 @@ def signing_secrets_sent(file: CompiledFile) -> Found:
 
     hint = "whoever knows it can forge deliveries: use another secret"
     for written in file.written:
-        if written.place in _SENT and "secret" in written.compiled.roots:
+        if written.place in _SENT and "secret" in written.text.value:
             for expression, base in written.expressions:
                 for use, (start, end) in expression.spans.items():
                     if use[0] == "secret" and use[1] in verifies:

@@ -15,7 +15,7 @@ def headers_never_there(file: CompiledFile) -> Found:
     senders = {provider.name: provider for provider in file.ruleset.providers.values()}
     known = {name for one in senders.values() for name in _headers_of(one.definition)}
     for written in file.written:
-        if "headers" not in written.compiled.roots:
+        if "headers" not in written.text.value:
             continue
         for name, start, end in _names_read(written):
             place = TextSpan(written.text, start, end)

@@ -6,7 +6,7 @@ from typing import Any
 from router.config.checks.base import CompiledFile, Found
 from router.config.schema import RetryEntry
 from router.expressions.reads import WHOLE
-from router.yaml_source import Table
+from router.yaml_source import SourceText, Table
 
 
 def define_cycles(file: CompiledFile) -> Found:
@@ -91,18 +91,20 @@ def unused_endpoints(file: CompiledFile) -> Found:
 
 def _unread(file: CompiledFile, table: Table[Any] | None, root: str, what: str) -> Found:
     """The names below a root that no expression reads; none where one takes it as a whole."""
-    read: set[str] = set()
+    left = set(table.items if table else ())
     for compiled in {id(one.compiled): one.compiled for one in file.written}.values():
+        if not left:
+            break
         fields = {field for name, field in compiled.uses if name == root}
         if WHOLE in compiled.reads or (not fields and root in compiled.roots):
             return iter(())
-        read |= fields
-    return _unused(table, read, what)
+        left -= fields
+    return ((name, _nowhere(name, what)) for name, _ in table or () if name.value in left)
 
 
 def _unused(table: Table[Any] | None, used: Container[str], what: str) -> Found:
-    return (
-        (name, f"the {what} '{name.shown}' is used nowhere")
-        for name, _ in table or ()
-        if name.value not in used
-    )
+    return ((name, _nowhere(name, what)) for name, _ in table or () if name.value not in used)
+
+
+def _nowhere(name: SourceText, what: str) -> str:
+    return f"the {what} '{name.shown}' is used nowhere"

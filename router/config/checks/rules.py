@@ -1,6 +1,6 @@
 """Checks of rules as wholes: what they take, and one beside another."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from router.config.checks.base import CompiledFile, Found
@@ -9,6 +9,7 @@ from router.config.rules import ALL
 from router.config.schema import ActionEntry, ConditionEntry
 from router.model.patterns import wildcard
 from router.rules.specs import CompiledRule
+from router.typing.scenes import TypedSender
 from router.yaml_source import Mapping, Node, Scalar, SourceText
 
 _TWINS_MAX = 20
@@ -111,19 +112,19 @@ def _within(pattern: str, others: Iterable[str]) -> bool:
 def listed_twice(file: CompiledFile) -> Found:
     """Endpoints and events that another one of the same list has already."""
     for texts in file.rules:
-        with_actions = {n for one in texts.senders for n, actions in one.events.items() if actions}
         yield from _twice(texts.entry.sources or (), lambda _, other: other == ALL)
-        yield from _twice(texts.entry.events or (), partial(_part_of, with_actions))
+        yield from _twice(texts.entry.events or (), partial(_part_of, texts.senders))
 
 
-def _part_of(with_actions: Container[str], one: str, other: str) -> bool:
+def _part_of(senders: Iterable[TypedSender], one: str, other: str) -> bool:
     """Whether all that a name or pattern fits is fitted by the other."""
     name, dot, _ = one.partition(".")
-    return bool(dot and name in with_actions and other == name) or wildcard(other, one)
+    of_action = dot and other == name and any(sender.events.get(name) for sender in senders)
+    return bool(of_action) or wildcard(other, one)
 
 
 def _twice(listed: Sequence[SourceText], within: Callable[[str, str], bool]) -> Found:
-    for at, text in enumerate(listed):
+    for at, text in enumerate(listed) if len(listed) > 1 else ():
         others = [one.value for i, one in enumerate(listed) if i != at]
         if text.value in others:
             if text.value in others[:at]:
