@@ -3,10 +3,14 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os.path import commonprefix
 
 _WORK_MAX = 4_000_000
 _LONG = 8
 """Letters of a name that is hardly near another by chance."""
+_BEGINNING = 4
+"""Letters at the beginning that two words hardly share by chance."""
+_PARTS = re.compile(r"[^a-z0-9]+")
 _PREFIXES = re.compile(r"(?<![a-z])(?:un|de|dis|re|in|en)(?=[a-z]{2})")
 """What makes another word of a word: `labeled` is no misspelling of `unlabeled`."""
 _ID = re.compile(r"(?<=[a-z]{3})(?:_id|Id)s?\Z")
@@ -60,6 +64,37 @@ def closest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str
                 best = [*best, name] if distance == least else [name]
                 least = distance
     return best
+
+
+def by_beginning(word: str, known: Iterable[str]) -> list[str]:
+    """The known words, those first that begin like `word` for longest, whatever the case."""
+    return sorted(known, key=lambda name: (-_shared(word.lower(), name.lower()), name))
+
+
+def begun_alike(word: str, known: Iterable[str]) -> str | None:
+    """
+    `did you mean 'x'?` of the known word that begins like `word`, where none is near; or None.
+
+    All is the same up to the last part of `word`; of that at least four letters, and one ends there
+    or most of both is the same: `open` and `opened`, `charge.success` and `charge.succeeded`. It
+    may be another word, so this is a plain hint.
+    """
+    *head, last = _PARTS.split(word.lower())
+    found: list[tuple[int, int, str]] = []
+    for name in known:
+        parts = _PARTS.split(name.lower())
+        if len(parts) > len(head) and parts[: len(head)] == head:
+            other = parts[len(head)]
+            same, lengths = _shared(last, other), (len(last), len(other))
+            alike = same == min(lengths) or 2 * same > max(lengths)
+            if same >= _BEGINNING and alike and not _two_words(word, name):
+                found.append((-same, len(name), name))
+    return f"did you mean '{min(found)[-1]}'?" if found else None
+
+
+def _shared(a: str, b: str) -> int:
+    """How many letters both begin with."""
+    return len(commonprefix((a, b)))
 
 
 def _allowed(letters: int, of_known: int) -> int:

@@ -1,6 +1,7 @@
 """The senders behind a rule's endpoints, called as the endpoints call them, and their events."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -12,12 +13,14 @@ from router.model.settings import OWN
 from router.providers import Provider, own
 from router.providers.definition import spelled
 from router.providers.read import UNKNOWN
+from router.suggest import begun_alike, by_beginning
 from router.typing.learned import ShapesAsSeen
 from router.typing.scenes import RootField, TypedSender
 from router.typing.shapes import Shapes
 from router.yaml_source import SourceText
 
 _SHOWN_MAX = 12
+_LAST_PART = re.compile(r"[./:][^./:]*\Z")
 
 
 class SenderSet(msgspec.Struct, frozen=True, eq=False):
@@ -136,18 +139,27 @@ def _may_have(provider: Provider, name: str) -> bool:
     return event in listed and not any(listed.values())
 
 
-def _actions(name: str, behind: SenderSet) -> str | None:
-    """The actions of an event that has no such one."""
-    event = name.rpartition(".")[0]
-    if event not in behind.events:
-        return None
-    actions = [
-        one.removeprefix(f"{event}.") for one in behind.events if one.startswith(f"{event}.")
-    ]
-    if not actions:
+def _siblings(name: str, behind: SenderSet) -> str | None:
+    """Events that go on where an unknown one ends, one that begins like it, or its neighbours."""
+    known = behind.events
+    if further := [one for one in known if _LAST_PART.sub("", one) == name != one]:
+        return f"known ones are {_nearest(name, further)}"
+    if (hint := begun_alike(name, known)) is not None:
+        return hint
+    event = _LAST_PART.sub("", name)
+    beside = [one for one in known if one != event and _LAST_PART.sub("", one) == event]
+    if event == name or event not in known:
+        return f"known ones are {_nearest(name, beside)}" if beside else None
+    if not beside:
         return f"'{event}' has no actions"
-    shown = ", ".join(actions[:_SHOWN_MAX]) + (", …" if len(actions) > _SHOWN_MAX else "")
-    return f"the actions of '{event}' are {shown}"
+    start = len(event) + 1
+    actions = _nearest(name[start:], [one[start:] for one in beside])
+    return f"the actions of '{event}' are {actions}"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    nearest = by_beginning(name, known)
+    return ", ".join(nearest[:_SHOWN_MAX]) + (", …" if len(nearest) > _SHOWN_MAX else "")
 
 
 class EventNames:
@@ -194,4 +206,4 @@ class EventNames:
         if hint:
             self.context.error("misspelt-event", message, text, hint)
         else:
-            self.context.warning("unknown-event", message, text, _actions(text.value, behind))
+            self.context.warning("unknown-event", message, text, _siblings(text.value, behind))

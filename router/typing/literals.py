@@ -1,11 +1,11 @@
 """Texts that stand in an expression, against what they are compared with or searched in."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from router.expressions.nodes import Node, path_of
-from router.suggest import FixHint, closest, meaning
+from router.suggest import FixHint, begun_alike, by_beginning, closest, meaning
 from router.typing.formats import Format, differ, misfits
 from router.typing.lattice import NULL, TEXT, Type
 from router.typing.run import TypeWalk, span_of
@@ -35,7 +35,6 @@ def check_word(
         return
     said = run.source(other)
     near = closest(text, sorted(values))
-    shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
     message = f"'{text[:60]}' is no known value of {said}"
     if text in kind.aliases and kind.kinds & NULL:
         run.warn("value-not-known", message, literal, f"it is null then: {said} == null")
@@ -47,7 +46,15 @@ def check_word(
         hint = meaning(text, near, _literal, fix=value is None)
         run.note("misspelt-value", message, literal, hint)
     elif kind.known or len(kind.texts or ()) > 1:
-        run.warn("value-not-known", message, literal, f"known values: {shown}")
+        hint = " ".join(filter(None, (begun_alike(text, sorted(values)), _listed(text, values))))
+        run.warn("value-not-known", message, literal, hint)
+
+
+def _listed(text: str, values: Iterable[str]) -> str:
+    """The known values, or the nearest of many."""
+    nearest = by_beginning(text, values)
+    shown = ", ".join(f"'{one}'" for one in nearest[:_SHOWN_MAX])
+    return f"known values: {shown}{', …' if len(nearest) > _SHOWN_MAX else ''}"
 
 
 def _literal(text: str) -> str:
@@ -94,9 +101,8 @@ def check_search(run: TypeWalk, node: Node, subject: Type) -> None:
     elif (values := subject.known or subject.texts) and not any(
         holds(value, literal.value) for value in {*values, *(subject.texts or ())}
     ):
-        shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
         message = f"no known value of {run.source(other)} {does} '{literal.value[:60]}'"
-        run.warn("value-not-known", message, literal, f"known values: {shown}")
+        run.warn("value-not-known", message, literal, _listed(literal.value, values))
 
 
 def _check_glob(run: TypeWalk, sides: tuple[Node, Node], subject: Type) -> None:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from router.suggest import FixHint, Suggester, closest, edit_distance, meaning
+from router.suggest import (
+    FixHint,
+    Suggester,
+    begun_alike,
+    by_beginning,
+    closest,
+    edit_distance,
+    meaning,
+)
 
 
 @pytest.mark.parametrize(
@@ -101,3 +109,29 @@ def test_two_words_are_no_misspellings_of_each_other(name: str, other: str) -> N
 )
 def test_a_misspelling_of_such_a_word_is_one(name: str, meant: str) -> None:
     assert Suggester().closest(name, ["labeled", meant, "opened"]) == [meant]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("open", ["closed", "opened", "reopened"], "opened"),
+        ("charge.success", ["charge.failed", "charge.succeeded"], "charge.succeeded"),
+        ("charge.failure", ["charge.failed", "charge.succeeded"], "charge.failed"),
+        ("customer.subscription", ["customer.subscription.a.b", "customer.subscription.a"], "…a"),
+        ("approve", ["APPROVED"], "APPROVED"),
+        ("invoice.payment_done", ["invoice.payment_failed"], None),
+        ("compared", ["completed"], None),
+        ("sub", ["submitted"], None),
+        ("open", ["reopened"], None),
+        ("assignee", ["assigneeId"], None),
+    ],
+)
+def test_a_word_that_begins_alike(name: str, known: list[str], meant: str | None) -> None:
+    meant = meant and meant.replace("…", "customer.subscription.")
+    hint = begun_alike(name, known)
+    assert hint == (f"did you mean '{meant}'?" if meant else None)
+    assert not isinstance(hint, FixHint)
+
+
+def test_the_nearest_of_a_list_come_first() -> None:
+    assert by_beginning("Paid", ["open", "part", "PAID_OUT"]) == ["PAID_OUT", "part", "open"]

@@ -102,6 +102,27 @@ def test_actions_are_unknown_only_where_the_catalogue_has_actions(
     assert [d.code for d in found] == said
 
 
+@pytest.mark.parametrize(
+    ("provider", "event", "hint"),
+    [
+        ("stripe", "charge.success", "did you mean 'charge.succeeded'?"),
+        ("stripe", "customer.tax_id", "known ones are customer.tax_id.created,"),
+        ("stripe", "payout.lost", "known ones are payout."),
+        ("github", "workflow_run.won", "the actions of 'workflow_run' are completed, in_progress,"),
+        ("github", "push.opened", "'push' has no actions"),
+        ("stripe", "xyz", None),
+    ],
+)
+def test_an_unknown_event_is_answered_with_its_neighbours(
+    provider: str, event: str, hint: str | None
+) -> None:
+    endpoint = f"version: 1\nendpoints: {{e: {{paths: /e, provider: {provider}, verify: none}}}}\n"
+    text = endpoint + rule("payload.id == 'x'", source="e", events=event)
+    found = load(text, path="rules.yaml", env={}).diagnostics
+    said = next(d.hint for d in found if d.code == "unknown-event")
+    assert said == hint if hint is None else (said or "").startswith(hint)
+
+
 def test_the_type_of_a_definition_reaches_its_users() -> None:
     define = "define: {total: payload.total_price}\n"
     assert codes(define + rule("def.total > 3")) == ["text-as-number"]

@@ -172,6 +172,12 @@ def test_what_is_said_of_what_is_wrong(text: str, wanted: str) -> None:
     assert found == [wanted]
 
 
+def test_a_known_value_that_begins_alike_is_a_hint_and_the_nearest_come_first() -> None:
+    (found,) = findings("payload.state == 'closing'")
+    assert (found.code, found.severity) == ("value-not-known", "warning")
+    assert found.hint == "did you mean 'closed'? known values: 'closed', 'open'"
+
+
 def test_a_finding_stands_where_the_fault_is() -> None:
     text = "payload.flag && payload.items[?skku == 'x']"
     (finding,) = findings(text)
