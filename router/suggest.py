@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from os.path import commonprefix
+from itertools import takewhile
+from operator import eq
 
 _WORK_MAX = 4_000_000
 _LONG = 8
@@ -67,8 +68,13 @@ def closest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str
 
 
 def by_beginning(word: str, known: Iterable[str]) -> list[str]:
-    """The known words, those first that begin like `word` for longest, whatever the case."""
-    return sorted(known, key=lambda name: (-_shared(word.lower(), name.lower()), name))
+    """The known words, first those that begin like `word` for longest, else as they come."""
+    return sorted(known, key=lambda name: -_alike_for(word.lower(), name.lower()))
+
+
+def _alike_for(a: str, b: str) -> int:
+    same = _shared(a, b)
+    return same if same >= _BEGINNING else 0
 
 
 def begun_alike(word: str, known: Iterable[str]) -> str | None:
@@ -94,7 +100,7 @@ def begun_alike(word: str, known: Iterable[str]) -> str | None:
 
 def _shared(a: str, b: str) -> int:
     """How many letters both begin with."""
-    return len(commonprefix((a, b)))
+    return sum(takewhile(bool, map(eq, a, b)))
 
 
 def _allowed(letters: int, of_known: int) -> int:

@@ -52,7 +52,7 @@ def check_word(
 
 def _listed(text: str, values: Iterable[str]) -> str:
     """The known values, or the nearest of many."""
-    nearest = by_beginning(text, values)
+    nearest = by_beginning(text, sorted(values))
     shown = ", ".join(f"'{one}'" for one in nearest[:_SHOWN_MAX])
     return f"known values: {shown}{', …' if len(nearest) > _SHOWN_MAX else ''}"
 

