@@ -1,6 +1,5 @@
 """`shapes/ENDPOINT.yaml`: what `router shapes learn` has learned, read beside the rules file."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,11 @@ from router.config.context import LoadContext
 from router.config.files import FolderFiles, UnreadableError, decode_text
 from router.errors import ConfigError
 from router.typing.learned import LearnedShapes, ShapesAsSeen, parse_learned
-from router.typing.shapes import Shapes
-from router.yaml_source import Mapping as MappingNode
-from router.yaml_source import Node, Report, Scalar, Source, read
+from router.typing.shapes import ShapeError, Shapes
+from router.yaml_source import Node, Report, Scalar, Source, node_at, read
 from router.yaml_source import Sequence as SequenceNode
 
 FOLDER = "shapes"
-_PLACE = re.compile(r"`([^`]*)`")
-_STEP = re.compile(r"[^.\[\]]+")
 
 
 class LearnedFiles:
@@ -76,10 +72,11 @@ def read_learned(files: FolderFiles, name: str, path: str) -> tuple[Report, Lear
     data = _plain(node)
     try:
         return report, parse_learned(data)
-    except ValueError as error:
+    except ShapeError as error:
         said = str(error).replace("`shapes.", "`")
-        at = _node(node, said)
-        report.error("bad-shapes", said, at.start, at.end, "`router shapes learn` writes it")
+        at = node_at(node, error.place, of_key=error.of_key)
+        hint = error.hint or "`router shapes learn` writes it"
+        report.error("bad-shapes", said, at.start, at.end, hint)
         return report, None
 
 
@@ -90,27 +87,3 @@ def _plain(node: Node) -> Any:
     if isinstance(node, SequenceNode):
         return [_plain(item) for item in node.items]
     return {key.value: _plain(value) for key, value in node}
-
-
-def _node(node: Node, message: str) -> Node:
-    """The node that a message names first, or the nearest one above it that is there."""
-    named = _PLACE.search(message)
-    for step in _STEP.findall(named[1] if named else ""):
-        if isinstance(node, SequenceNode):
-            found = node.items[int(step)] if step.isdigit() else None
-        else:
-            found = _entry(node, step)
-        if found is None:
-            return node
-        node = found
-    return node
-
-
-def _entry(node: Node, name: str) -> Node | None:
-    if not isinstance(node, MappingNode):
-        return None
-    fields = node.get("fields")
-    places = (node, fields) if isinstance(fields, MappingNode) else (node,)
-    return next(
-        (found for place in places for key in (name, f"{name}?") if (found := place.get(key))), None
-    )

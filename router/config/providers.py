@@ -2,10 +2,11 @@
 
 import re
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.inspect import StructType, Type, UnionType, type_info
 
 from router.config.context import LoadContext
 from router.config.language import json_value
@@ -20,11 +21,10 @@ from router.providers.definition import VerifyRule
 from router.providers.event_paths import never_there
 from router.providers.proof_validation import doubts, rule_problems
 from router.providers.validation import problems, ways
-from router.yaml_source import Entry, Node, SourceText, Table, keys_of
-from router.yaml_source import Mapping as MappingNode
-from router.yaml_source import Sequence as SequenceNode
+from router.yaml_source import Entry, Node, SourceText, Table, keys_of, node_at
 
 _AT = re.compile(r" - at `(\$[^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
 
 
@@ -144,21 +144,50 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
     try:
         definition = msgspec.convert(data, Definition)
     except msgspec.ValidationError as error:
-        message, *place = _AT.split(str(error))[:2]  # `$.api.ranges[0]`
-        steps = [name or int(index) for name, index in _STEP.findall("".join(place))]
-        context.error("bad-provider", message, _node(entry.node, steps))
+        _not_converted(context, entry, str(error))
         return None
     faults = problems(definition)
     for fault in faults:
-        context.error("bad-provider", fault.message, _node(entry.node, fault.place))
+        at = node_at(entry.node, fault.place, of_key=fault.of_key)
+        context.error("bad-provider", fault.message, at, fault.hint)
     if faults:
         return None
     for way, rule in ways(definition):
         for key, text in doubts(rule):
-            context.warning("weak-proof", text, _node(entry.node, (*way, key)))
-    for at, text, meant in never_there(definition):
-        context.warning("path-never-there", text, _node(entry.node, at), meant)
+            context.warning("weak-proof", text, node_at(entry.node, (*way, key)))
+    for path, text, meant in never_there(definition):
+        context.warning("path-never-there", text, node_at(entry.node, path), meant)
     return definition
+
+
+def _not_converted(context: LoadContext, entry: ProviderEntry, error: str) -> None:
+    """Report what a definition cannot hold, as it is said of its plain data."""
+    message, *at = _AT.split(error)[:2]  # `$.api.ranges[0]`
+    place = [name or int(index) for name, index in _STEP.findall("".join(at))]
+    unknown = _UNKNOWN.search(message)
+    if unknown is None:
+        context.error("bad-provider", message, node_at(entry.node, place))
+        return
+    name, known = unknown[1], _keys_at(type_info(Definition), place)
+    hint = context.suggest.hint(name, known) or f"known: {', '.join(known)}"
+    key = node_at(entry.node, [*place, name], of_key=True)
+    context.error("bad-provider", f"unknown key '{name}'", key, hint)
+
+
+def _keys_at(kind: Type, place: Iterable[str | int]) -> list[str]:
+    """The keys of the structure at a place of another."""
+    kinds = kind.types if isinstance(kind, UnionType) else (kind,)
+    steps = list(place)
+    for one in kinds:
+        if isinstance(one, StructType):
+            fields = {field.encode_name: field.type for field in one.fields}
+            if not steps:
+                return list(fields)
+            return _keys_at(fields[str(steps[0])], steps[1:])
+        inner = getattr(one, "item_type", None) or getattr(one, "value_type", None)
+        if inner is not None and steps:
+            return _keys_at(inner, steps[1:])
+    return []
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:
@@ -197,18 +226,3 @@ def decoded_value(context: LoadContext, value: Any) -> Any:
     if isinstance(value, list):
         return [decoded_value(context, each) for each in value]
     return json_value(context, value) if isinstance(value, Node) else value
-
-
-def _node(node: Node, place: Sequence[str | int]) -> Node:
-    """The node at a place, or the nearest one above it that is there."""
-    for step in place:
-        if isinstance(node, MappingNode):
-            found = node.get(str(step))
-        elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.items):
-            found = node.items[step]
-        else:  # one item may stand alone where a list is expected
-            found = node if step == 0 else None
-        if found is None:
-            return node
-        node = found
-    return node

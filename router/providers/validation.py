@@ -16,22 +16,26 @@ from router.providers.definition import (
     duration_s,
 )
 from router.providers.proof_validation import no_headers, rule_problems, unreadable, wrong
-from router.typing.shapes import parse_shapes
+from router.typing.shapes import Place, ShapeError, parse_shapes
 
 _ROOT = re.compile(r"[a-z][a-z0-9_]*")
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
 _METHOD = re.compile(r"[A-Z]{3,10}")
 _BODY_MAX = 100 * 1024**2
 
-Place = tuple[str | int, ...]
 Fault = tuple[Place, str]
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A fault; `place` are the keys and indexes that lead to it from the definition."""
+    """
+    A fault; `place` are the keys and indexes that lead to it from the definition: to a value, or
+    with `of_key` to the key itself.
+    """
 
     place: Place
     message: str
+    hint: str | None = None
+    of_key: bool = False
 
 
 def parse_definition(data: Mapping[str, object], *, file: str = "") -> Definition:
@@ -64,6 +68,10 @@ def problems(d: Definition) -> list[Problem]:
     found = [Problem(place, text) for check in _CHECKS for place, text in check(d)]
     for place, rule in ways(d):
         found += [Problem((*place, key), text) for key, text in rule_problems(rule, d)]
+    try:
+        parse_shapes(d.shapes)
+    except ShapeError as e:
+        found.append(Problem(("shapes", *e.place), str(e), e.hint, e.of_key))
     return found
 
 
@@ -230,10 +238,6 @@ def _check_parts(d: Definition) -> Iterator[Fault]:
     by_api = d.api is not None and d.api.ranges is not None
     faults = ranges_rule.problems(d.ranges, by_api=by_api)
     yield from ((("ranges", key), text) for key, text in faults)
-    try:
-        parse_shapes(d.shapes)
-    except ValueError as e:
-        yield ("shapes",), str(e)
 
 
 _CHECKS = (

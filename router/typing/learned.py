@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from router.typing.lattice import ANY, EVERYTHING, LIST, OBJECT, TEXT, Type, join, with_kinds
-from router.typing.shapes import Shapes, parse_shapes
+from router.typing.shapes import Place, ShapeError, Shapes, parse_shapes
 
 ENOUGH = 1_000
 """So many payloads of an event show what its fields hold, and which of them never come."""
@@ -32,23 +32,23 @@ def parse_learned(data: Any) -> LearnedShapes:
     The shapes of a file that `router shapes learn` has written; all scalars are texts.
 
     Raises:
-        ValueError: what is wrong, and where.
+        ShapeError: what is wrong, and where.
     """
     if not isinstance(data, dict):
-        raise ValueError("it is a mapping with `payloads`")
+        raise ShapeError((), "is a mapping with `payloads`")
     seen: dict[str, int] = {}
     bare = []
     for at, entry in enumerate(data.get("payloads") or ()):
         if isinstance(entry, dict) and isinstance(name := entry.get("for"), str):
-            seen[name] = _count(entry.get("seen"), f"payloads[{at}].seen")
+            seen[name] = _count(entry.get("seen"), ("payloads", at, "seen"))
             entry = {key: one for key, one in entry.items() if key != "seen"}  # noqa: PLW2901
         bare.append(entry)
     return LearnedShapes(parse_shapes({**data, "payloads": bare}), seen)
 
 
-def _count(text: Any, place: str) -> int:
+def _count(text: Any, place: Place) -> int:
     if not isinstance(text, str) or not text.isdigit():
-        raise ValueError(f"`{place}` is a number")
+        raise ShapeError(place, "is a number")
     return int(text)
 
 

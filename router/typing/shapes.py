@@ -28,6 +28,7 @@ from functools import cached_property
 from typing import Any
 
 from router.model.patterns import wildcard
+from router.suggest import did_you_mean
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -69,6 +70,23 @@ _PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known", "null_for"}) | {"f
 _DEPTH_MAX = 20
 
 
+Place = tuple[str | int, ...]
+
+
+class ShapeError(ValueError):
+    """
+    What is wrong with shapes, and the keys and indexes that lead there from `shapes`: to a value,
+    or with `of_key` to the key itself.
+    """
+
+    def __init__(
+        self, place: Place, fault: str, hint: str | None = None, *, of_key: bool = False
+    ) -> None:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+        super().__init__(f"`shapes{''.join(steps)}` {fault}")
+        self.place, self.hint, self.of_key = place, hint, of_key
+
+
 class Pieces:
     """Shapes by event name that the sender publishes, each read when it is first asked for."""
 
@@ -86,7 +104,7 @@ class Pieces:
     def payload(self, event: str) -> Type | None:
         """The shape of an event's payload, None if it has none; of equal ones the same."""
         name = self._payloads.get(event)
-        return None if name is None else self._reader.piece(name, "payloads")
+        return None if name is None else self._reader.piece(name, ("payloads",))
 
 
 NO_PIECES = Pieces(dict, {})
@@ -147,41 +165,47 @@ def parse_shapes(
     The shapes of a definition's `shapes:`, with those that are published and outlines of others.
 
     Raises:
-        ValueError: what is wrong, and where.
+        ShapeError: what is wrong, and where.
     """
     if not isinstance(data, Mapping):
-        raise ValueError("`shapes` is a mapping with `types` and `payloads`")
-    _only(data, {"types", "payloads"}, "shapes")
+        raise ShapeError((), "is a mapping with `types` and `payloads`")
+    _only(data, {"types", "payloads"}, ())
     pieces, payloads = data.get("types") or {}, data.get("payloads") or ()
-    if not isinstance(pieces, Mapping) or not isinstance(payloads, list | tuple):
-        raise ValueError("`shapes.types` is a mapping, `shapes.payloads` a list")
+    if not isinstance(pieces, Mapping):
+        raise ShapeError(("types",), "is a mapping of names to shapes")
+    if not isinstance(payloads, list | tuple):
+        raise ShapeError(("payloads",), "is a list")
     reader = _ShapeReader(pieces)
     try:
         for name in pieces:
-            reader.piece(name, f"shapes.types.{name}")
+            reader.piece(name, ("types", name))
         written = tuple(_payload(reader, entry, at) for at, entry in enumerate(payloads))
         return Shapes(written, published, outline)
     except RecursionError:
-        raise ValueError("`shapes` is nested too deeply") from None
+        raise ShapeError((), "is nested too deeply") from None
 
 
 def _payload(reader: "_ShapeReader", entry: Any, at: int) -> tuple[tuple[str, ...], Type]:
-    place = f"shapes.payloads[{at}]"
+    place: Place = ("payloads", at)
     if not isinstance(entry, Mapping):
-        raise ValueError(f"`{place}` is a mapping with `for` and `fields`")
+        raise ShapeError(place, "is a mapping with `for` and `fields`")
     _only(entry, _PAYLOAD_KEYS, place)
     names = entry.get("for")
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
-        raise ValueError(f"`{place}.for` is an event's name, or a list of names")
+        raise ShapeError((*place, "for"), "is an event's name, or a list of names")
     return tuple(names), reader.object({k: v for k, v in entry.items() if k != "for"}, place, 0)
 
 
-def _only(data: Mapping[str, Any], known: frozenset[str] | set[str], place: str) -> None:
+def _only(data: Mapping[str, Any], known: frozenset[str] | set[str], place: Place) -> None:
     strange = [key for key in data if key not in known]
     if strange:
-        listed = ", ".join(sorted(known))
-        raise ValueError(f"`{place}` has no key {strange[0]!r}; known: {listed}")
+        name, hint = str(strange[0]), _instead(str(strange[0]), sorted(known))
+        raise ShapeError((*place, name), "is an unknown key", hint, of_key=True)
+
+
+def _instead(name: str, known: Sequence[str]) -> str:
+    return did_you_mean(name, known) or f"known: {', '.join(known)}"
 
 
 class _ShapeReader:
@@ -192,49 +216,49 @@ class _ShapeReader:
         self._pieces: dict[str, Type | None] = {}
         self._named: dict[tuple[str, bool, bool], Type] = {}
 
-    def piece(self, name: str, place: str) -> Type:
+    def piece(self, name: str, place: Place) -> Type:
         """A basic type, a format, or a named piece."""
         if name in _BASIC and name not in self._written:
             return _BASIC[name]
         if name not in self._written:
-            known = ", ".join([*_BASIC, *self._written])
-            raise ValueError(f"`{place}`: no type {name!r}; known: {known}")
+            hint = _instead(name, [*_BASIC, *map(str, self._written)])
+            raise ShapeError(place, f"has an unknown type {name!r}", hint)
         if name in self._pieces:
             if (found := self._pieces[name]) is None:
-                raise ValueError(f"`shapes.types.{name}` contains itself")
+                raise ShapeError(("types", name), "contains itself")
             return found
         self._pieces[name] = None
-        made = self._pieces[name] = self.shape(self._written[name], f"shapes.types.{name}", 0)
+        made = self._pieces[name] = self.shape(self._written[name], ("types", name), 0)
         return made
 
-    def shape(self, data: Any, place: str, depth: int) -> Type:
+    def shape(self, data: Any, place: Place, depth: int) -> Type:
         """Any shape: a name, names joined by `or`, a list of one, or a mapping."""
         if depth > _DEPTH_MAX:
-            raise ValueError(f"`{place}` is nested too deeply")
+            raise ShapeError(place, "is nested too deeply")
         if isinstance(data, str):
             return joined([self.piece(name.strip(), place) for name in data.split(" or ")])
         if isinstance(data, list | tuple):
             if len(data) != 1:
-                raise ValueError(f"`{place}`: a list holds the one shape of its elements")
-            return Type(LIST, item=self.shape(data[0], f"{place}[]", depth + 1))
+                raise ShapeError(place, "is a list, and holds the one shape of its elements")
+            return Type(LIST, item=self.shape(data[0], (*place, 0), depth + 1))
         if not isinstance(data, Mapping):
-            raise ValueError(f"`{place}` is no shape")
+            raise ShapeError(place, "is no shape")
         _only(data, _KEYS, place)
         return self._long(data, place, depth)
 
-    def _long(self, data: Mapping[str, Any], place: str, depth: int) -> Type:
+    def _long(self, data: Mapping[str, Any], place: Place, depth: int) -> Type:
         if "fields" in data or "assumed" in data or "rest" in data:
             kind = self.object(data, place, depth)
         elif "items" in data:
-            kind = Type(LIST, item=self.shape(data["items"], f"{place}.items", depth + 1))
+            kind = Type(LIST, item=self.shape(data["items"], (*place, "items"), depth + 1))
         elif "values" in data or "known" in data:
             kind = _words(data, place)
         else:
-            return self.shape(data.get("type", "any"), f"{place}.type", depth + 1)
+            return self.shape(data.get("type", "any"), (*place, "type"), depth + 1)
         others = data.get("type")
         return kind if others is None else joined([kind, self.shape(others, place, depth + 1)])
 
-    def _field(self, shape: Any, place: str, depth: int, *, optional: bool, closed: bool) -> Type:
+    def _field(self, shape: Any, place: Place, depth: int, *, optional: bool, closed: bool) -> Type:
         """A field's type; the many that a name says are made once."""
         if not isinstance(shape, str):
             return _as_field(self.shape(shape, place, depth), optional=optional, closed=closed)
@@ -244,24 +268,24 @@ class _ShapeReader:
             self._named[key] = _as_field(kind, optional=optional, closed=closed)
         return self._named[key]
 
-    def object(self, data: Mapping[str, Any], place: str, depth: int) -> Type:
+    def object(self, data: Mapping[str, Any], place: Place, depth: int) -> Type:
         """An object by its fields."""
         closed = data.get("closed", False)
         if not isinstance(closed, bool):
-            raise ValueError(f"`{place}.closed` is true or false")
+            raise ShapeError((*place, "closed"), "is true or false")
         fields: dict[str, Type] = {}
         for key in ("fields", "assumed"):
             written = data.get(key) or {}
             if not isinstance(written, Mapping):
-                raise ValueError(f"`{place}.{key}` is a mapping of names to shapes")
+                raise ShapeError((*place, key), "is a mapping of names to shapes")
             for name, shape in written.items():
                 plain, optional = str(name).removesuffix("?"), str(name).endswith("?")
                 fields[plain] = self._field(
-                    shape, f"{place}.{plain}", depth + 1, optional=optional, closed=closed
+                    shape, (*place, key, name), depth + 1, optional=optional, closed=closed
                 )
         rest = None if closed else ANY
         if "rest" in data:
-            rest = self.shape(data["rest"], f"{place}.rest", depth + 1)
+            rest = self.shape(data["rest"], (*place, "rest"), depth + 1)
         return Type(OBJECT, fields=fields, rest=rest, partial="rest" in data and bool(fields))
 
 
@@ -274,7 +298,7 @@ def _as_field(kind: Type, *, optional: bool, closed: bool) -> Type:
     return kind if closed else with_kinds(kind, kind.kinds | NOTHING)
 
 
-def _words(data: Mapping[str, Any], place: str) -> Type:
+def _words(data: Mapping[str, Any], place: Place) -> Type:
     key = "values" if "values" in data else "known"
     words, meant = _listed(data, key, place), _listed(data, "null_for", place)
     texts = frozenset(word for word in words if word is not None)
@@ -285,10 +309,10 @@ def _words(data: Mapping[str, Any], place: str) -> Type:
     return Type(kinds, known=texts, aliases=aliases)
 
 
-def _listed(data: Mapping[str, Any], key: str, place: str) -> Sequence[str | None]:
+def _listed(data: Mapping[str, Any], key: str, place: Place) -> Sequence[str | None]:
     words = data.get(key, ())
     if not isinstance(words, list | tuple) or not all(
         w is None or isinstance(w, str) for w in words
     ):
-        raise ValueError(f"`{place}.{key}` is a list of texts")
+        raise ShapeError((*place, key), "is a list of texts")
     return words

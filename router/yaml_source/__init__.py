@@ -18,7 +18,7 @@ from router.yaml_source.entries import (
     one,
     some,
 )
-from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, walk
+from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, node_at, walk
 from router.yaml_source.offsets import offsets
 from router.yaml_source.reading import NO_MEMORY, Bounds, read, scalars, shift, shown
 from router.yaml_source.refusals import collision, quoting
@@ -54,6 +54,7 @@ __all__ = [
     "most",
     "named",
     "needs",
+    "node_at",
     "none",
     "offsets",
     "one",

@@ -52,6 +52,27 @@ class Mapping(msgspec.Struct, eq=False):
 Node = Scalar | Sequence | Mapping
 
 
+def node_at(node: Node, place: Iterable[str | int], *, of_key: bool = False) -> Node:
+    """
+    The node that keys and indexes lead to, or the nearest one above it that is there; with `of_key`
+    the last key itself. One item may stand alone where a list is expected.
+    """
+    found: Node | None = node
+    key: Scalar | None = None
+    for step in place:
+        key = node.key(str(step)) if isinstance(node, Mapping) else None
+        if isinstance(node, Mapping):
+            found = node.get(str(step))
+        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            found = node.items[step]
+        else:
+            found = node if step == 0 else None
+        if found is None:
+            return node
+        node = found
+    return key if of_key and key is not None else node
+
+
 def walk(documents: Iterable[Node]) -> Iterator[Node]:
     """Every node of these documents, keys too; what aliases repeat only once."""
     pending, seen = list(documents), set[int]()

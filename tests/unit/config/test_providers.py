@@ -102,8 +102,8 @@ def test_a_definition_of_ten_lines() -> None:
         (
             "verify: {scheme: none}\napi:\n  token_header: X-T\n  colour: red",
             "bad-provider",
-            3,
-            "unknown field `colour`",
+            4,
+            "unknown key 'colour'",
         ),
         ("verify: {scheme: hmac, header: X, algorithm: md5}", "unknown-value", 1, "'sha1'"),
         (
@@ -126,6 +126,28 @@ def test_faults_of_a_definition_have_their_place(
     assert (first.code, (first.line or 0) - before) == (code, line)
     assert words in first.message
     assert "unknown-provider" not in {d.code for d in diagnostics}
+
+
+@pytest.mark.parametrize(
+    ("definition", "at", "hint"),
+    [
+        ("api: {bse: x}", "bse", "did you mean 'base'?"),
+        ("api: {recover: {colour: red}}", "colour", "known: "),
+        ("api: {base: [3]}", "[3]", None),
+        ("shapes: {paylods: []}", "paylods", "did you mean 'payloads'?"),
+        ("shapes: {payloads: 3}", "3", None),
+        ("shapes: {payloads: [{for: a, fields: {n: interger}}]}", "interger", "did you mean 'int"),
+        ("shapes: {payloads: [{for: a, feilds: {n: x}}]}", "feilds", "did you mean 'fields'?"),
+        ("shapes: {payloads: [{for: a, fields: {n: [wat]}}]}", "wat", "known: any, null"),
+        ("shapes: {types: {t: {fields: {n: nmber}}}}", "nmber", "did you mean 'number'?"),
+    ],
+)
+def test_a_fault_within_a_definition_stands_where_it_is(
+    definition: str, at: str, hint: str | None
+) -> None:
+    _, (first, *_) = own(f"verify: {{scheme: none}}\n{definition}")
+    assert (first.code, first.column) == ("bad-provider", 5 + definition.index(at))
+    assert first.hint == hint if hint is None else (first.hint or "").startswith(hint)
 
 
 @pytest.mark.parametrize(

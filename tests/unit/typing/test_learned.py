@@ -105,12 +105,12 @@ def test_events_that_never_came_are_as_documented() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([], "it is a mapping"),
-        ({"payloads": [], "more": "x"}, "no key 'more'"),
-        ({"payloads": [{"for": "e"}]}, "`payloads[0].seen` is a number"),
-        ({"payloads": [{"for": "e", "seen": "many"}]}, "`payloads[0].seen` is a number"),
+        ([], "`shapes` is a mapping"),
+        ({"payloads": [], "more": "x"}, "`shapes.more` is an unknown key"),
+        ({"payloads": [{"for": "e"}]}, "`shapes.payloads[0].seen` is a number"),
+        ({"payloads": [{"for": "e", "seen": "many"}]}, "`shapes.payloads[0].seen` is a number"),
         ({"payloads": ["x"]}, "`shapes.payloads[0]` is a mapping"),
-        ({"payloads": [{"for": "e", "seen": "1", "fields": {"a": "text"}}]}, "no type 'text'"),
+        ({"payloads": [{"for": "e", "seen": "1", "fields": {"a": "text"}}]}, "unknown type 'text'"),
     ],
 )
 def test_what_is_no_such_file_is_refused(data: Any, words: str) -> None:

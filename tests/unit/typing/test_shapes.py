@@ -194,12 +194,18 @@ def test_the_first_entry_that_fits_an_event_counts() -> None:
     ("data", "said"),
     [
         ([], "`shapes` is a mapping"),
-        ({"payload": []}, "`shapes` has no key 'payload'"),
+        ({"payload": []}, "`shapes.payload` is an unknown key"),
         ({"payloads": [{"fields": {}}]}, "`shapes.payloads[0].for` is an event's name"),
-        ({"payloads": [{"for": "e", "items": "x"}]}, "`shapes.payloads[0]` has no key 'items'"),
-        ({"payloads": [{"for": "e", "fields": {"a": "strin"}}]}, "no type 'strin'"),
+        (
+            {"payloads": [{"for": "e", "items": "x"}]},
+            "`shapes.payloads[0].items` is an unknown key",
+        ),
+        ({"payloads": [{"for": "e", "fields": {"a": "strin"}}]}, "unknown type 'strin'"),
         ({"payloads": [{"for": "e", "fields": {"a": ["x", "y"]}}]}, "the one shape"),
-        ({"payloads": [{"for": "e", "fields": {"a": 3}}]}, "`shapes.payloads[0].a` is no shape"),
+        (
+            {"payloads": [{"for": "e", "fields": {"a": 3}}]},
+            "`shapes.payloads[0].fields.a` is no shape",
+        ),
         ({"payloads": [{"for": "e", "fields": []}]} | {"types": 3}, "`shapes.types` is a mapping"),
         ({"payloads": [{"for": "e", "closed": "no"}]}, "closed` is true or false"),
         ({"payloads": [{"for": "e", "fields": {"a": {"values": "x"}}}]}, "a list of texts"),
