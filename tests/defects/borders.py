@@ -334,8 +334,8 @@ TARGETS = (
         "a lone carriage return stays in a header",
         Edit(
             "router/kinds/http.py",
-            r'_FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")',
-            r'_FORBIDDEN_IN_HEADER = re.compile(r"[\n\0]")',
+            r'FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")',
+            r'FORBIDDEN_IN_HEADER = re.compile(r"[\n\0]")',
         ),
         "unit/rules/test_render.py::test_a_line_break_in_a_header_is_refused",
     ),

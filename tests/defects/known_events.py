@@ -7,7 +7,9 @@ KNOWN_EVENTS = (
         205,
         "what a definition says of a payload hides what its sender publishes",
         Edit(
-            "router/typing/overlay.py", "return {**published.fields, **more}", "return dict(more)"
+            "router/typing/overlay.py",
+            "return more if written.partial else {**published.fields, **more}",
+            "return more",
         ),
         "unit/typing/test_overlay.py::test_the_fields_of_both_are_known",
         "shapes/test_real_paths.py::test_a_condition_on_a_real_path_is_no_mistake",

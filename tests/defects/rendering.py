@@ -8,8 +8,8 @@ RENDERING = (
         "what an expression reads without naming it does not count: now(), the scope itself",
         Edit(
             "router/expressions/expression.py",
-            "        return self.roots | self._reads.unnamed\n",
-            "        return self.roots\n",
+            "        return self.names.roots | self.names.unnamed\n",
+            "        return self.names.roots\n",
         ),
         "unit/rules/test_render.py::test_what_is_read_without_a_name_is_read_anew_for_each_delivery",
         "unit/rules/test_render.py::test_now_is_when_the_delivery_was_received",
