@@ -30,7 +30,7 @@ from router.typing.lattice import (
     join,
     with_kinds,
 )
-from router.typing.refine import Change, refined
+from router.typing.refine import Change, not_empty, refined
 from router.typing.run import Fact, TypeScope, TypeWalk
 
 WORD_BITS = {
@@ -67,6 +67,8 @@ def when_true(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
             return None if seen is None else _judged(seen, node, TRUE)
     seen = _given(run, node, view)
     seen = None if seen is None else refined(run, seen, node, _present_and_true)
+    if seen is not None and node.kind == "call" and node.value in _SEARCHES:
+        seen = _found(run, node, seen)
     return None if seen is None else _judged(seen, node, TRUE)
 
 
@@ -251,6 +253,8 @@ def falsy(kind: Type) -> Type:
 
 
 _EMPTY = frozenset({""})
+_SEARCHES = frozenset({"contains", "starts_with", "ends_with"})
+"""In an empty text they find no text but the empty one."""
 _FALSY = Type(ANY.kinds | FAULT, texts=_EMPTY)
 
 
@@ -274,14 +278,20 @@ def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
             found = _given(run, argument, found)
             if found is not None:
                 found = refined(run, found, argument, _only(bits & ~NOTHING))
-    if function.name == "contains" and found is not None:
-        return _contained(run, node, found)
     return found
 
 
 def _given(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """What is known where the node is there and not null."""
     return _called(run, node, view) if node.kind == "call" else view
+
+
+def _found(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
+    """What is known where a text was found in the first operand, or is one of a list."""
+    searched, wanted = node.children
+    if wanted.kind == "literal" and wanted.value:
+        return refined(run, view, searched, not_empty)
+    return _contained(run, node, view) if node.value == "contains" else view
 
 
 def _contained(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:

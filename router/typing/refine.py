@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from router.expressions.absent import JSON
 from router.expressions.nodes import Node, path_of
+from router.typing.equality import less
 from router.typing.lattice import (
     FAULT,
     LIST,
@@ -13,6 +15,7 @@ from router.typing.lattice import (
     NOTHING,
     OBJECT,
     Type,
+    constant,
     position,
     step,
     with_kinds,
@@ -28,7 +31,9 @@ def refined(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeS
     nothing is left of it.
     """
     if (path := path_of(node)) is None:
-        return _noted(run, view, node, change)
+        seen = _noted(run, view, node, change)
+        onwards = None if seen is None else _onwards(node, change)
+        return seen if onwards is None or seen is None else refined(run, seen, *onwards)
     rooted, keys = path
     if not keys:
         return view
@@ -43,6 +48,39 @@ def refined(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeS
     if not found.kinds:
         return None
     return replace(view, root=found) if base is view.root else replace(view, here=found)
+
+
+_KEEP_EMPTY = frozenset({"lower", "upper", "trim"})
+"""They make an empty text of an empty one, and null of null."""
+
+
+def _onwards(node: Node, change: Change) -> tuple[Node, Change] | None:
+    """
+    What is known of the first operand as well: `default(x, y)` that cannot be `y` is `x`, and where
+    `lower(x)` can be neither empty nor null, `x` is neither.
+    """
+    if node.kind == "call" and node.value in _KEEP_EMPTY:
+        either = _may_be(change, "") or _may_be(change, None)
+        return None if either else (node.children[0], not_empty)
+    if not (node.kind == "or" or (node.kind == "call" and node.value in ("default", "not_null"))):
+        return None
+    first, *others = node.children
+    if len(others) != 1 or others[0].kind != "literal" or _may_be(change, others[0].value):
+        return None
+    return first, lambda kind: change(_there(kind))
+
+
+def _may_be(change: Change, value: JSON) -> bool:
+    return bool(change(constant(value)).kinds & ~FAULT)
+
+
+def not_empty(kind: Type) -> Type:
+    """What it is where it is there, and no empty text."""
+    return less(_there(kind), frozenset({""}))
+
+
+def _there(kind: Type) -> Type:
+    return with_kinds(kind, kind.kinds & ~NOTHING)
 
 
 def _noted(run: TypeWalk, view: TypeScope, node: Node, change: Change) -> TypeScope | None:

@@ -148,3 +148,21 @@ rules:
 """
     found = load(text, path="rules.yaml", env={}, thorough=True).diagnostics
     assert [d.code for d in found] == said
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        ("default(payload.cancel_reason, '') != ''", []),
+        ("contains(default(payload.cancel_reason, ''), 'x')", []),
+        ("contains(lower(default(payload.cancel_reason, '')), 'x')", []),
+        ("starts_with(not_null(payload.cancel_reason, ''), 'x')", []),
+        ("ends_with(payload.cancel_reason || '', 'x')", []),
+        ("contains(default(payload.cancel_reason, ''), '')", ["nullable-template"]),
+        ("default(payload.cancel_reason, 'x') == 'x'", ["nullable-template"]),
+        ("lower(payload.cancel_reason) != 'x'", ["nullable-template"]),
+    ],
+)
+def test_where_a_fallback_is_ruled_out_the_field_is_there(guard: str, said: list[str]) -> None:
+    found = action(http(f"headers: {{X-Reason: '{FIELD}'}}"), match=f'"{guard}"')
+    assert found == said

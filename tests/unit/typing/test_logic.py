@@ -70,6 +70,11 @@ LEAVES = (
     "to_number(a) == 3",
     "default(a, 'z') == 'z'",
     "not_null(a, '') == ''",
+    "lower(a) != ''",
+    "(a || '') != ''",
+    "contains(lower(default(a, '')), 'x')",
+    "contains(['x', 'y'], a) == false",
+    "contains(a, 'x') == false",
 )
 MISSING = object()
 VALUES: tuple[Any, ...] = (
