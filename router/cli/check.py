@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from router.rules.ruleset import Ruleset
 
 
-class Asked(msgspec.Struct, frozen=True):
+class CheckFlags(msgspec.Struct, frozen=True):
     """What the options of `router check` say."""
 
     strict: bool
@@ -68,7 +68,7 @@ def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: 
 
     Several files are checked one by one, each as a rules file of its own.
     """
-    asked = Asked(**given)
+    asked = CheckFlags(**given)
     if asked.code is not None:
         click.echo(_page(asked.code))
         return

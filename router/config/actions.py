@@ -9,7 +9,7 @@ from router.config.context import LoadContext
 from router.config.kinds import SCHEMAS
 from router.config.kinds.base import CompileContext, Surroundings
 from router.config.language import ExpressionSite, Language
-from router.config.schema import ActionEntry
+from router.config.rule_schema import ActionEntry
 from router.config.settings import chosen_retry, shape
 from router.config.shared import SharedActions, SharedUse
 from router.config.spelling import NAME

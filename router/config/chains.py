@@ -8,7 +8,7 @@ from typing import get_args
 from router.config.context import LoadContext
 from router.config.kinds import SCHEMAS
 from router.config.language import ExpressionSite, Language
-from router.config.schema import LIMIT_MAX, ActionEntry, ConcurrencyEntry
+from router.config.rule_schema import LIMIT_MAX, ActionEntry, ConcurrencyEntry
 from router.model.job import Group, Predecessor, Wanted
 from router.rules.specs import Concurrency
 from router.yaml_source import Mapping, Node, Scalar, SourceText, described, means_nothing

@@ -8,7 +8,7 @@ from typing import Any
 
 from router.config.context import LoadContext
 from router.config.matchers import MatcherCompiler
-from router.config.schema import RuleEntry
+from router.config.rule_schema import RuleEntry
 from router.config.snapshots import read_snapshots, snapshots_path
 from router.config.trial_schema import CallEntry, ExpectedAnswerEntry, ExpectEntry, TrialEntry
 from router.kinds import KINDS

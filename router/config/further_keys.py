@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from router.config.kinds import SCHEMAS
-from router.config.schema import ActionEntry, SharedActionEntry
+from router.config.rule_schema import ActionEntry, SharedActionEntry
 from router.config.trial_schema import CallEntry, ReplyEntry, TextMatchEntry
 from router.kinds import KINDS
 from router.kinds.kind import CallForm

@@ -16,7 +16,8 @@ from urllib.parse import quote
 from router.config import trial_schema, units
 from router.config.further_keys import FURTHER, FURTHER_RULES
 from router.config.kinds import SCHEMAS
-from router.config.schema import EndpointEntry, FileEntry, RetryEntry
+from router.config.rule_schema import RetryEntry
+from router.config.schema import EndpointEntry, FileEntry
 from router.config.senders import event_names
 from router.config.trial_schema import TestsEntry
 from router.model.retry import BUILT_IN

@@ -6,7 +6,7 @@ from router.config.context import LoadContext
 from router.config.language import json_value, plain_value
 from router.config.trial_schema import HOW, TextMatchEntry
 from router.expressions.regex import fault_of
-from router.model.trial import Matcher
+from router.model.trial import ExpectedValue
 from router.yaml_source import Entry, Node, Scalar, Sequence, SourceText, Table
 
 _FLAGS = ("any", "absent")
@@ -28,7 +28,7 @@ class MatcherCompiler:
             return self._json(value)
         if len(value) == 1 and not isinstance(entry.at(key), Sequence):
             one = self._text(value[0])  # a matcher alone is of the whole list
-            return one if isinstance(one, Matcher) else [one]
+            return one if isinstance(one, ExpectedValue) else [one]
         return [self._text(one) for one in value]
 
     def _text(self, entry: TextMatchEntry) -> Any:
@@ -37,7 +37,7 @@ class MatcherCompiler:
         how = self.context.one_of("exactly-one", entry)
         value = getattr(entry, how) if how is not None else None
         if how is None or value is None:
-            return Matcher("any")  # its fault has been reported
+            return ExpectedValue("any")  # its fault has been reported
         given = value.value if isinstance(value, SourceText) else value
         return self._matcher(how, given, entry.at(how))
 
@@ -53,13 +53,13 @@ class MatcherCompiler:
             return self._matcher(how, given, value)
         return {key.value: self._json(child) for key, child in node}
 
-    def _matcher(self, how: str, value: Any, at: Node) -> Matcher:
+    def _matcher(self, how: str, value: Any, at: Node) -> ExpectedValue:
         if how in _FLAGS and value is not True:
             hint = f"if a field is really called '{how}', write {{equals: …}} around its object"
             self.context.error("bad-expectation", f"'{how}' is written '{how}: true'", at, hint)
         if how == "matches":
             self._pattern(value, at)
-        return Matcher(how, None if how in _FLAGS else value)  # type: ignore[arg-type]
+        return ExpectedValue(how, None if how in _FLAGS else value)  # type: ignore[arg-type]
 
     def _pattern(self, pattern: Any, at: Node) -> None:
         """Report what is no pattern."""

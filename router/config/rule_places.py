@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from router.config.context import LoadContext
+from router.config.rule_schema import ConditionEntry, RuleEntry
 from router.config.rule_types import RuleTexts
-from router.config.schema import ConditionEntry, RuleEntry
 from router.rules.mutants import MutantPlace
 from router.yaml_source import Node, SourceText
 

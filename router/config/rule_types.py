@@ -9,7 +9,7 @@ import msgspec
 from router.config.alike import RulesAlike
 from router.config.context import LoadContext
 from router.config.language import Language, Written
-from router.config.schema import ConditionEntry, RuleEntry
+from router.config.rule_schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders
 from router.config.shared import hint_with_user
 from router.expressions import Expression

@@ -5,8 +5,8 @@ from router.config.chains import concurrency
 from router.config.context import LoadContext
 from router.config.kinds.base import Surroundings
 from router.config.language import ExpressionSite, Language
+from router.config.rule_schema import ConditionEntry, RuleEntry
 from router.config.rule_types import RuleTexts
-from router.config.schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.settings import chosen_retry, shape
 from router.config.spelling import ENDPOINTS_TAKEN, ID, NAME

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from router.config.context import LoadContext
 from router.config.environment import from_env, setting
 from router.config.language import json_value
-from router.config.schema import SCHEDULE_MAX, RetryEntry, SecretEntry
+from router.config.rule_schema import SCHEDULE_MAX, RetryEntry
+from router.config.schema import SecretEntry
 from router.config.server_schema import (
     AdminEntry,
     AdminTokenEntry,

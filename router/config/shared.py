@@ -7,7 +7,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
-from router.config.schema import ActionEntry, SharedActionEntry
+from router.config.rule_schema import ActionEntry, SharedActionEntry
 from router.config.settings import shape
 from router.config.spelling import NAME
 from router.kinds.templates import JsonSpec

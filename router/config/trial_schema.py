@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 from router.config.spelling import EVENT, PATH
 from router.config.units import Duration, Moment
-from router.model.trial import Matcher
+from router.model.trial import ExpectedValue
 from router.yaml_source import (
     Entry,
     Node,
@@ -18,7 +18,7 @@ from router.yaml_source import (
     some,
 )
 
-HOW: tuple[str, ...] = get_args(Matcher.__annotations__["how"])
+HOW: tuple[str, ...] = get_args(ExpectedValue.__annotations__["how"])
 """What an expected value says of what comes."""
 
 

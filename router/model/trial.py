@@ -83,7 +83,7 @@ class SimulatedAnswer(msgspec.Struct, frozen=True):
     contents: Mapping[str, Any] = {}
 
 
-class Matcher(msgspec.Struct, frozen=True):
+class ExpectedValue(msgspec.Struct, frozen=True):
     """
     What stands in place of an expected value: `equals` this and nothing more, `contains` it,
     `matches` this pattern, is there at all (`any`) or is not (`absent`).

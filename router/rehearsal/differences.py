@@ -7,7 +7,7 @@ from router.expressions import encode_json
 from router.expressions.compare import same
 from router.expressions.regex import REGEX_FUNCTIONS
 from router.legible import cut
-from router.model.trial import Matcher
+from router.model.trial import ExpectedValue
 
 SHOWN_MAX = 200
 LINES_MAX = 60
@@ -17,7 +17,7 @@ _STEP = "  "
 
 def mismatches(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator[str]:
     """A line for each place where they differ; keys that are not expected do not count."""
-    if isinstance(expected, Matcher):
+    if isinstance(expected, ExpectedValue):
         if not fits(expected, came):
             yield f"{path}: expected {shown(expected)}, got {shown(came)}"
     elif subset and isinstance(expected, dict) and isinstance(came, dict):
@@ -30,7 +30,7 @@ def mismatches(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator
         yield f"{path}: expected {shown(expected)}, got {shown(came)}"
 
 
-def fits(matcher: Matcher, came: Any) -> bool:
+def fits(matcher: ExpectedValue, came: Any) -> bool:
     """Whether what came, NOTHING if it is not there, is what a matcher asks for."""
     value = matcher.value
     match matcher.how:
@@ -100,7 +100,7 @@ def _text(value: Any) -> str:
 
 def _written(value: Any) -> Any:
     """A value with matchers as they are written."""
-    if isinstance(value, Matcher):
+    if isinstance(value, ExpectedValue):
         plain = True if value.how in ("any", "absent") else _written(value.value)
         return {value.how: plain}
     if isinstance(value, dict):

@@ -45,7 +45,7 @@ class Mutant(msgspec.Struct, frozen=True):
     change: str
 
 
-class Change(msgspec.Struct, frozen=True):
+class Mutation(msgspec.Struct, frozen=True):
     """One change of an expression or a condition: what it becomes, where, and in words."""
 
     becomes: str
@@ -137,7 +137,7 @@ def _of_any(item: Condition) -> Iterator[tuple[Condition, tuple[int, ...], int, 
 # -- expressions
 
 
-def changes_of(expression: Expression) -> list[Change]:
+def changes_of(expression: Expression) -> list[Mutation]:
     """Every change of a condition's expression, as the text that it becomes; each text once."""
     text, tree = expression.text, expression.tree
     found = [*_of_logic(text, tree)]
@@ -148,7 +148,7 @@ def changes_of(expression: Expression) -> list[Change]:
     return list({c.becomes: c for c in reversed(found) if c.becomes != text}.values())[::-1]
 
 
-def _of_logic(text: str, node: Node) -> Iterator[Change]:
+def _of_logic(text: str, node: Node) -> Iterator[Mutation]:
     """Parts joined by `&&` and `||`, and each leaf below them."""
     if node.kind == "not" and node.children[0].kind in ("and", "or", "not"):
         yield from _of_logic(text, node.children[0])
@@ -163,7 +163,7 @@ def _of_logic(text: str, node: Node) -> Iterator[Change]:
         yield _swapped(text, node)
 
 
-def _negated(text: str, leaf: Node) -> Change:
+def _negated(text: str, leaf: Node) -> Mutation:
     if leaf.kind == "compare":
         return _with_operator(text, leaf, _OPPOSITE[leaf.value])
     if leaf.kind == "not":
@@ -171,7 +171,7 @@ def _negated(text: str, leaf: Node) -> Change:
     return _spliced(text, leaf, f"!({_source(text, leaf)})")
 
 
-def _swapped(text: str, node: Node) -> Change:
+def _swapped(text: str, node: Node) -> Mutation:
     old, new = ("&&", "||") if node.kind == "and" else ("||", "&&")
     parts, last = [], 0
     for before, after in zip(node.children, node.children[1:], strict=False):
@@ -180,10 +180,10 @@ def _swapped(text: str, node: Node) -> Change:
         last = after.start
     whole = "".join([*parts, text[last:]])
     shown = cut(one_line(_source(text, node)), _SHOWN_MAX)
-    return Change(whole, node.start, f"`{old}` becomes `{new}` in `{shown}`")
+    return Mutation(whole, node.start, f"`{old}` becomes `{new}` in `{shown}`")
 
 
-def _of_comparison(text: str, node: Node) -> Iterator[Change]:
+def _of_comparison(text: str, node: Node) -> Iterator[Mutation]:
     left, right = node.children
     constant = next((child for child in (right, left) if child.kind == "literal"), None)
     if node.value in _BOUNDARY:
@@ -201,23 +201,23 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _moved(text: str, node: Node, constant: Node, becomes: str) -> Change:
+def _moved(text: str, node: Node, constant: Node, becomes: str) -> Mutation:
     before, after = text[node.start : constant.start], text[constant.end : node.end]
     return _spliced(text, node, before + becomes + after)
 
 
-def _with_operator(text: str, node: Node, sign: str) -> Change:
+def _with_operator(text: str, node: Node, sign: str) -> Mutation:
     left, right = node.children
     gap = text[left.end : right.start].replace(node.value, sign, 1)
     before, after = text[node.start : left.end], text[right.start : node.end]
     return _spliced(text, node, before + gap + after)
 
 
-def _spliced(text: str, node: Node, becomes: str, words: str | None = None) -> Change:
+def _spliced(text: str, node: Node, becomes: str, words: str | None = None) -> Mutation:
     if words is None:
         old, new = (cut(one_line(one), _SHOWN_MAX) for one in (_source(text, node), becomes))
         words = f"`{old}` becomes `{new}`"
-    return Change(text[: node.start] + becomes + text[node.end :], node.start, words)
+    return Mutation(text[: node.start] + becomes + text[node.end :], node.start, words)
 
 
 def _source(text: str, node: Node) -> str:

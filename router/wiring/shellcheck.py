@@ -32,7 +32,7 @@ class _Comment(msgspec.Struct, rename="camel"):
     message: str
 
 
-class _Output(msgspec.Struct):
+class _Shellchecked(msgspec.Struct):
     comments: list[_Comment]
 
 
@@ -72,6 +72,6 @@ def _comments(command: list[str]) -> list[_Comment]:
         done = subprocess.run(  # noqa: S603 - no shell, and none of the arguments is a script
             command, capture_output=True, timeout=TIME_MAX_S, check=False, env={}
         )
-        return msgspec.json.decode(done.stdout, type=_Output).comments
+        return msgspec.json.decode(done.stdout, type=_Shellchecked).comments
     except (OSError, subprocess.SubprocessError, msgspec.DecodeError):
         return []

@@ -6,7 +6,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from router.config.checks.base import CompiledFile, Found, TextSpan
-from router.config.schema import RetryEntry
+from router.config.rule_schema import RetryEntry
 from router.expressions.nodes import Node, path_of, walk
 from router.kinds import KINDS
 from router.kinds.http import HttpSpec

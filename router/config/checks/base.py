@@ -7,8 +7,8 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.language import Written
+from router.config.rule_schema import RuleEntry
 from router.config.rule_types import RuleTexts
-from router.config.schema import RuleEntry
 from router.errors import Severity
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction

@@ -4,7 +4,7 @@ from collections.abc import Container
 from typing import Any
 
 from router.config.checks.base import CompiledFile, Found
-from router.config.schema import RetryEntry
+from router.config.rule_schema import RetryEntry
 from router.expressions.reads import WHOLE
 from router.yaml_source import SourceText, Table
 

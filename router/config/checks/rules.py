@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from router.config.checks.base import CompiledFile, Found
+from router.config.rule_schema import ActionEntry, ConditionEntry
 from router.config.rule_types import RuleTexts
 from router.config.rules import ALL
-from router.config.schema import ActionEntry, ConditionEntry
 from router.model.patterns import wildcard
 from router.rules.specs import CompiledRule
 from router.typing.scenes import TypedSender
