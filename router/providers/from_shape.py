@@ -14,6 +14,7 @@ _TEXTS = {
     "ip": "203.0.113.7",
     "currency_code": "EUR",
     "country_code": "DE",
+    "country_name": "Germany",
     "git_ref": "refs/heads/main",
     "git_branch": "main",
     "git_tag": "v1.0",

@@ -304,6 +304,7 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "trim": lambda kinds: _changed(kinds[0], str.strip, kinds[0].format or "trimmed"),
     "domain_of": lambda _: Type(TEXT, format="domain"),
     "date": lambda _: Type(TEXT, format="day"),
+    "sha256": lambda _: Type(TEXT, format="hash"),
 }
 
 

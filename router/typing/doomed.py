@@ -34,6 +34,9 @@ def constant_result(run: TypeWalk, node: Node, kinds: list[Type]) -> Type | None
         return None
     if node.children and is_closed(node):
         return _evaluated(run, node, node)
+    if node.value == "age" and is_closed(node.children[0]):
+        found = _evaluated(run, replace(node, value="date"), node)
+        return found if found.kinds == FAULT else None
     rest = node.children[1:]
     if node.value in _SPECIMENS and rest and all(map(is_closed, rest)):
         first = Node("literal", node.start, node.start, _SPECIMENS[node.value])

@@ -70,6 +70,10 @@ def _of_day(said: str, text: str) -> str | None:
     return f"write date({said}) == '{text}'" if day else f"age({said}) is its age in seconds"
 
 
+def _of_domain(said: str, text: str) -> str | None:
+    return f"write domain_of({said}) == '{text.lower()}'" if "." in text else None
+
+
 def _is_address(text: str) -> bool:
     try:
         return bool(ip_address(text))
@@ -202,10 +206,22 @@ FORMATS: Final[Mapping[str, Format]] = {
         _code(2, "DE"),
         part=_regex("[A-Z]{0,2}"),
     ),
+    "country_name": _sent(
+        "the name of a country, as in 'Germany'",
+        lambda text: re.fullmatch("[A-Z]{2}", text) is None,
+        lambda said, text: f"write {said}_code == '{text}'" if said.endswith("country") else None,
+    ),
+    "hash": _made(
+        "64 digits in small letters",
+        _regex("[0-9a-f]{64}"),
+        _write(str.lower),
+        part=_regex("[0-9a-f]{0,64}"),
+        numbers=True,
+    ),
     "email": _sent(
         "an e-mail address",
-        lambda text: "@" in text,
-        lambda said, text: f"write domain_of({said}) == '{text.lower()}'" if "." in text else None,
+        lambda text: "@" in text[1:],
+        lambda said, text: _of_domain(said, text.removeprefix("@")),
         begin=lambda text: not text.startswith("@"),
     ),
     "ip": _sent(
@@ -217,7 +233,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "url": _sent(
         "the address of a page",
         lambda text: "/" in text or ":" in text,
-        lambda said, text: f"write domain_of({said}) == '{text.lower()}'" if "." in text else None,
+        _of_domain,
     ),
 }
 

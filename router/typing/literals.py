@@ -29,6 +29,10 @@ def check_word(
     if text not in kind.known and (wrong := misfits(kind.format, text)) is not None:
         _say(run, (literal, other), wrong, "is", text)
         return
+    if text == "null" and kind.kinds & NULL and not (kind.known or kind.texts):
+        message = f"'null' in quotes is a text, and {run.source(other)} may be null itself"
+        run.warn("wrong-format", message, literal, "write null without quotes")
+        return
     values = kind.known or kind.texts or frozenset()
     if not values or text in values or text in (kind.texts or ()):
         run.fine.add(span_of(literal))

@@ -48,7 +48,7 @@ from router.typing.overlay import overlaid
 
 FORMATS = (
     *("money", "joined", "timestamp", "date", "url", "email", "ip", "lowercase"),
-    *("currency_code", "country_code"),
+    *("currency_code", "country_code", "country_name"),
     *("git_ref", "git_branch", "git_tag", "git_sha", "repository_name"),
 )
 """What a text may show: an exact number, comma-joined parts, a time, a day, …; see formats.py."""

@@ -32,6 +32,7 @@ from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, alike, denied, span_of
 
 _PAIRS_MAX = 64
+_TIMES = frozenset({"timestamp", "date", "day"})
 _NEVER_EMPTY = frozenset({"payload", "headers", "delivery"})
 _AN_ID = re.compile(r"(?:\b|_)id\Z|Id\Z")
 """The end of an id's name: none is 0, so its truth is its presence."""
@@ -289,9 +290,9 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     sides = list(zip(node.children, (left, right), strict=True))
     texts = [(child, kind) for child, kind in sides if kind.surely(TEXT)]
     numbers = [kind for _, kind in sides if kind.surely(NUMBER)]
-    times = [run.source(child) for child, kind in texts if kind.format == "timestamp"]
+    times = [run.source(child) for child, kind in texts if kind.format in _TIMES]
     if times:
-        dated = [run.source(child) for child in node.children if not _is_now(child)]
+        dated = [run.source(_time_of(child)) for child in node.children if not _is_now(child)]
         run.note(
             "never-ordered",
             f"{times[0]} is a text; < and > need numbers",
@@ -317,6 +318,11 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
         _no_number(
             run, node, [(c, k) for c, k in sides if k.surely(BOOLEAN | LIST | OBJECT | NULL)]
         )
+
+
+def _time_of(node: Node) -> Node:
+    """What a day was made of."""
+    return node.children[0] if node.kind == "call" and node.value == "date" else node
 
 
 def _is_now(node: Node) -> bool:

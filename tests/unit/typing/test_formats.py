@@ -19,6 +19,7 @@ GIVEN = {
     "trim": "trimmed",
     "domain_of": "domain",
     "date": "day",
+    "sha256": "hash",
 }
 TEXTS = st.text(max_size=12) | st.text(alphabet="aAß İΣσς.@:/[]> \t-01", max_size=12)
 TIMES = st.datetimes().map(lambda time: f"{time.isoformat()}Z")
@@ -86,6 +87,10 @@ def said(text: str) -> list[tuple[str, str | None]]:
         ("git_branch == 'refs/heads/main'", "write 'main'"),
         ("git_tag == 'refs/tags/v1'", "write 'v1'"),
         ("git_sha == 'abc1234'", "write starts_with(git_sha, 'abc1234')"),
+        ("email == '@Example.com'", "write domain_of(email) == 'example.com'"),
+        ("country_name == 'DE'", None),
+        ("sha256(text) == 'ABC'", "write 'abc'"),
+        ("text == 'null'", "write null without quotes"),
         ("email == 'Example.com'", "write domain_of(email) == 'example.com'"),
         ("ip == '10.0.0.0/8'", "write cidr(ip, '10.0.0.0/8')"),
         ("repository_name == 'shop'", None),
@@ -150,6 +155,7 @@ def test_a_text_that_may_be_written_so(text: str) -> None:
         ("cidr(ip, '10.0.0.0/33')", "always-fails"),
         ("cidr(ip, ['10.0.0.0/8', '10.0.0.0/33'])", "always-fails"),
         ("date('tomorrow') == '2026-01-01'", "always-fails"),
+        ("age('yesterday') > 5", "always-fails"),
         ("split(text, '') == list", "always-fails"),
         ("div(decimal(text), 0) > 1", "always-fails"),
         ("decimal(currency_code) > 5", "always-fails"),
