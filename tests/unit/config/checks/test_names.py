@@ -58,6 +58,23 @@ def test_a_header_is_never_there_however_it_is_read() -> None:
         assert "header-never-there" not in codes(rules(rule(text=f"{{{{ {read} }}}}"))), read
 
 
+def test_headers_of_results_are_lower_case_too_and_of_any_name() -> None:
+    call = 'id: erp, http: "https://erp.example.net"'
+    log = 'after: erp, log: "{{ %s }}"'
+    for read, said in (
+        ('results.erp.headers.\\"X-A\\"', ["header-never-there"]),
+        ("$.results.erp.headers.Location", ["header-never-there"]),
+        ("lookup(results.erp.headers, 'X-A')", ["header-never-there"]),
+        ("results.erp.headers.location", []),
+        ('results.erp.headers.\\"x-shopify-topik\\"', []),
+        ("lookup(results.erp.headers, payload.name)", []),
+        ("results.erp.json.Headers.Location", []),
+    ):
+        actions = f"[{{{call}}}, {{{log % read}}}]"
+        text = f"rules: [{{id: a, from: shop, actions: {actions}}}]"
+        assert [code for code in codes(text) if "header" in code] == said, read
+
+
 def test_a_rule_is_the_same_only_if_both_are_live_and_share_events() -> None:
     same = rule("a"), rule("b")
     assert findings(rules(*same)) == [
