@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,10 +13,11 @@ from router.config.rule_schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders
 from router.config.shared import hint_with_user
 from router.expressions import Expression
+from router.expressions.nodes import Node
 from router.kinds import KINDS
 from router.model.settings import OWN
 from router.rules.specs import CompiledRule
-from router.typing.combine import combined
+from router.typing.combine import combined, is_constant
 from router.typing.run import TypeFinding, span_of
 from router.typing.scenes import Scene, Scenes, TypedSender
 from router.typing.walk import (
@@ -34,6 +35,8 @@ from router.yaml_source import SourceText, within
 
 Compiled = Mapping[int, Written]
 """The conditions of one rule by the identity of their texts."""
+Inside = tuple[Literal["not", "any"], ...]
+"""What a condition stands in, the innermost first."""
 VERDICTS = frozenset({"'match'", "'when'"})
 """The places whose expressions are conditions."""
 
@@ -152,14 +155,19 @@ class Typing:
                     self.check_expression(written, reading, scenes, known)
 
     def _condition(
-        self, entry: ConditionEntry, compiled: Compiled, scenes: Sequence[Scene], views: Views
+        self,
+        entry: ConditionEntry,
+        compiled: Compiled,
+        scenes: Sequence[Scene],
+        views: Views,
+        inside: Inside = (),
     ) -> None:
         """Check one condition, where this is known."""
         _, index = self._scenes_of(scenes)
         if entry.negated is not None:
-            self._condition(entry.negated, compiled, scenes, views)
+            self._condition(entry.negated, compiled, scenes, views, ("not", *inside))
         for one in entry.any_of or ():
-            self._condition(one, compiled, scenes, views)
+            self._condition(one, compiled, scenes, views, ("any", *inside))
             views = known_after(one, compiled, index, views, holds=False)
         written = compiled.get(id(entry.test)) if entry.test is not None else None
         if written is not None and isinstance(written.compiled, Expression):
@@ -167,7 +175,7 @@ class Typing:
             tree = written.compiled.tree
             near = index.reached(written.compiled, views)
             found = combined(walked(written.compiled, "verdict", scenes, near), whole=near is views)
-            self._report(written.text, 0, found)
+            self._report(written.text, 0, [with_consequence(f, tree, inside) for f in found])
             if any(f.code == "always-true" and f.span == span_of(tree) for f in found):
                 self.constant.add(id(entry))
 
@@ -245,6 +253,39 @@ class Typing:
                     self.context, span[0], within(finding.hint, text.node), self._rule_id
                 ),
             )
+
+
+def with_consequence(finding: TypeFinding, whole: Node, inside: Inside) -> TypeFinding:
+    """The same, with what follows for its rule if the whole condition always gives the same."""
+    if not is_constant(finding) or finding.span != span_of(whole):
+        return finding
+    hint = "; ".join(filter(None, (_consequence(finding, inside), finding.hint)))
+    return msgspec.structs.replace(finding, hint=hint or None)
+
+
+def _consequence(finding: TypeFinding, inside: Inside) -> str:
+    holds, certain = finding.code != "never-true", finding.code == "always-true"
+    said: list[str] = []
+    for place in inside:
+        if place == "not":
+            holds = not holds
+            which = "always holds" if certain else "is true of every value that comes here"
+            said.append(f"its `not` {which if holds else 'never holds'}")
+        elif not holds:
+            return "so " + " and ".join([*said, "it adds nothing to its `any`"])
+        elif certain:
+            said.append("its `any` holds whatever else stands there")
+        else:
+            return ""
+    if not holds:
+        said.append("the rule never matches")
+    elif not inside:
+        said.append(
+            "it decides nothing: leave it out or mend it"
+            if certain
+            else "it asks only whether the value is there"
+        )
+    return "so " + " and ".join(said)
 
 
 def known_after(

@@ -132,7 +132,7 @@ def _decided(
     else:
         if hint and node.value == "!=" and not alike(*node.children):
             hint += "; to exclude both, join them with &&"
-        run.warn("never-false", f"{said} is true of every value that comes here", node, hint)
+        run.warn("never-false", f"{said} is always true of the values that come here", node, hint)
     return verdict
 
 

@@ -203,6 +203,46 @@ def test_dedupe_keys_are_checked() -> None:
     assert [d.code for d in found] == ["misspelt-field"]
 
 
+@pytest.mark.parametrize(
+    ("match", "follows"),
+    [
+        ("event == 'orders/paid'", "so it decides nothing: leave it out or mend it; here event is"),
+        ("event == 'orders/create'", "so the rule never matches; here event is"),
+        ("length(payload.line_items) >= 0", "so it asks only whether the value is there; here"),
+        (
+            "{not: event == 'orders/paid'}",
+            "so its `not` never holds and the rule never matches; here",
+        ),
+        ("{not: length(payload.line_items) < 0}", "so its `not` is true of every value that comes"),
+        (
+            "{not: length(payload.line_items) >= 0}",
+            "so its `not` never holds and the rule never matches; here",
+        ),
+        (
+            "{any: [payload.test, event == 'orders/paid']}",
+            "so its `any` holds whatever else stands there; here",
+        ),
+        (
+            "{any: [payload.test, event == 'orders/create']}",
+            "so it adds nothing to its `any`; here event",
+        ),
+        (
+            "{any: [{not: event == 'orders/paid'}, payload.test]}",
+            "so its `not` never holds and it adds nothing to its `any`; here event",
+        ),
+        (
+            "{not: {any: [event == 'orders/paid', payload.test]}}",
+            "so its `any` holds whatever else stands there and its `not` never holds and the rule",
+        ),
+        ("{any: [length(payload.line_items) >= 0, payload.test]}", "here length("),
+        ("event == 'orders/create' || payload.test", "here event is"),
+    ],
+)
+def test_what_follows_for_the_rule_is_said(match: str, follows: str) -> None:
+    (found,) = said(rule(match if match.startswith("{") else f'"{match}"'))
+    assert (found.hint or "").startswith(follows)
+
+
 # -- otherwise
 
 
