@@ -6,7 +6,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
-`each_sender.py`, `missed.py`, `proved_elsewhere.py` and `proving_functions.py` list them.
+`each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
+`checking.py`, `testing_rules.py` and `never_shown.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -14,11 +15,13 @@ from tests.defects.addresses import ADDRESSES
 from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
+from tests.defects.checking import CHECKING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
 from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
+from tests.defects.never_shown import NEVER_SHOWN
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.plain_http import PLAIN_HTTP
@@ -33,6 +36,7 @@ from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
 from tests.defects.shared_store import SHARED_STORE
 from tests.defects.short_way import SHORT_WAY
+from tests.defects.testing_rules import TESTING_RULES
 from tests.defects.whole_requests import WHOLE_REQUESTS
 from tests.defects.within import WITHIN
 
@@ -63,4 +67,7 @@ ALL = (
     *MISSED,
     *KNOWN_EVENTS,
     *PROVING_FUNCTIONS,
+    *CHECKING,
+    *TESTING_RULES,
+    *NEVER_SHOWN,
 )

@@ -47,6 +47,7 @@ def said(*rules: tuple[str, str]) -> list[tuple[int, str]]:
         ("topic == 'orders/paid' && shop == 'a'", "topic == 'app/uninstalled' && shop == 'a'"),
         ("shop == 'a' || shop == 'b'", "shop == 'a' || shop == 'a'"),
         ("shop == 'a' && shop == 'a'", "shop == 'a' && shop == 'b'"),
+        ("shop != 'a.b' && shop != 'c.b'", "shop != 'a.b' && shop != 'a.b'"),
         ("endpoint == 'shop' && shop == 'a'", "endpoint == 'shpo' && shop == 'b'"),
         ("payload.name == 'a' && shop == 'a'", "payload.nmae == 'a' && shop == 'b'"),
     ],

@@ -165,6 +165,7 @@ def test_logic_that_decides_nothing_is_found_in_any_payload(text: str, code: str
     "text",
     [
         "a > 5 && a < 9",
+        "a >= 5 && a <= 5",
         "decimal(a) > 100 && decimal(b) < 50",
         "a == 'x' || a == 'y'",
         "a != 'x' && a != 'y'",
