@@ -128,6 +128,9 @@ def _fitting_object(draw: st.DrawFn, kind: Type) -> dict[str, Any]:
 def _more(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     name = st.sampled_from(NAMES)
     text = st.sampled_from(["'x'", "'xy'", "''", "'3'"])
+    sign = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+    number = st.integers(1, 5).map("`{}`".format)
+    kind = st.sampled_from(["'string'", "'array'", "'null'"])
     return st.one_of(
         st.builds("contains({}, {})".format, inner, text),
         st.builds("starts_with({}, {})".format, name, text),
@@ -141,6 +144,10 @@ def _more(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("values({})".format, name),
         st.builds("reverse({})".format, inner),
         st.builds("{} == {}".format, name, text).map("({})".format),
+        st.builds("{} {} {}".format, name, sign, number).map("({})".format),
+        st.builds("length({}) {} {}".format, name, sign, number).map("({})".format),
+        st.builds("lower({}) != {}".format, name, text).map("({})".format),
+        st.builds("type({}) == {}".format, name, kind).map("({})".format),
         st.builds("{} != null".format, name).map("({})".format),
         st.builds("{}.{} == null".format, name, name).map("({})".format),
         st.builds("{} == {}".format, name, name).map("({})".format),
@@ -169,6 +176,7 @@ def test_a_verdict_that_is_ruled_out_never_comes(
     verdict = expression.verdict(value)
     assert "never-true" not in reported or verdict is not True
     assert "always-true" not in reported or verdict is True
+    assert "never-false" not in reported or verdict is not False
     if isinstance(verdict, Failed):
         assert bits & FAULT, verdict
     else:

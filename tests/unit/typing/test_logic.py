@@ -50,6 +50,8 @@ LEAVES = (
     "a < a",
     "a == b",
     "a < b",
+    "a < length(b)",
+    "a >= 0",
     "exists(a)",
     "length(a) < 0",
     "length(a) >= 0",
@@ -78,7 +80,7 @@ LEAVES = (
 )
 MISSING = object()
 VALUES: tuple[Any, ...] = (
-    *(MISSING, None, True, False, 0, 1, 2, 2.5, 3, 4, "", "x", "X", "3", "2"),
+    *(MISSING, None, True, False, -1, 0, 1, 2, 2.5, 3, 4, "", "x", "X", "3", "2"),
     *([], [1], [True], ["x"], ["x", "y"], {}, {"c": 1}),
 )
 TYPES = (
