@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.suggest import FixHint
-from router.typing.doomed import constant_result
+from router.typing.argument_order import are_swapped, check_default, check_order, check_replace
+from router.typing.doomed import constant_result, membership
 from router.typing.equality import may_equal
 from router.typing.fields import mark_words
 from router.typing.interval import Interval
@@ -39,9 +40,9 @@ from router.typing.lattice import (
     with_kinds,
     word,
 )
-from router.typing.literals import check_order, check_search, check_word
+from router.typing.literals import check_search, check_word
 from router.typing.narrow import WORD_BITS, allowed, when_false, when_true
-from router.typing.patterns import captured, check_glob
+from router.typing.patterns import captured, check_glob, check_regex
 from router.typing.run import TypeScope, TypeWalk
 
 _NEVER_FAILS = frozenset({"type", "to_array", "not_null", "exists", "default", "now"})
@@ -67,17 +68,23 @@ def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         return special(run, node, view)
     mark_words(run, node.children, right_is_word=False)
     kinds = _arguments(run, node, view)
-    for at, (argument, kind) in enumerate(zip(node.children, kinds, strict=True)):
-        _check_argument(run, function, function.parameter(at), (argument, kind))
+    if not are_swapped(run, function, node, kinds):
+        for at, (argument, kind) in enumerate(zip(node.children, kinds, strict=True)):
+            _check_argument(run, function, function.parameter(at), (argument, kind))
     if function.name in _SEARCHING:
         check_order(run, node, kinds)
+    if function.name == "replace":
+        check_replace(run, node, kinds)
     if function.name == "contains":
         _check_contains(run, node, kinds)
+    if function.name == "matches":
+        check_regex(run, node)
     if function.name in ("glob", "any_glob"):
         check_glob(run, node, kinds[0])
     if function.name in _SEARCHING:
         check_search(run, node, kinds[0])
-    return constant_result(run, node, kinds) or _result(function, kinds)
+    known = constant_result(run, node, kinds) or membership(node, kinds)
+    return known or _result(function, kinds)
 
 
 def _arguments(run: TypeWalk, node: Node, view: TypeScope) -> list[Type]:
@@ -327,6 +334,7 @@ def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 def _default(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, fallback = (run.value(child, view) for child in node.children)
     if not first.kinds & NOTHING:
+        check_default(run, node, fallback)
         return first
     return join(there(first), fallback)
 

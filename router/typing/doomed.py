@@ -12,7 +12,7 @@ from router.expressions.nodes import Node
 from router.expressions.value import build
 from router.expressions.verdict import VALUE
 from router.typing.formats import FORMATS
-from router.typing.lattice import ABSENT, FAULT, TEXT, Type, constant
+from router.typing.lattice import ABSENT, FALSE, FAULT, TEXT, TRUE, Type, constant
 from router.typing.run import TypeWalk
 
 _OF_THE_DELIVERY = frozenset({"now", "age"})
@@ -46,6 +46,24 @@ def constant_result(run: TypeWalk, node: Node, kinds: list[Type]) -> Type | None
     if node.value in _NUMBERS | _TIMES:
         _check_shown(run, node, kinds[0])
     return None
+
+
+def membership(node: Node, kinds: list[Type]) -> Type | None:
+    """
+    The type of `contains(['a', 'b'], x)` where `x` is one of texts that are known: all of them are
+    in the list, or none is. None of any other call.
+    """
+    if node.value != "contains" or kinds[1].kinds != TEXT or (texts := kinds[1].texts) is None:
+        return None
+    held = node.children[0]
+    if held.kind == "literal" and isinstance(held.value, list):
+        listed = held.value
+    elif held.kind == "select_list" and all(one.kind == "literal" for one in held.children):
+        listed = [one.value for one in held.children]
+    else:
+        return None
+    inside = {text in listed for text in texts}
+    return None if len(inside) != 1 else Type(TRUE if inside == {True} else FALSE)
 
 
 def is_closed(node: Node) -> bool:

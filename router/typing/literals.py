@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from router.expressions.nodes import Node, path_of
+from router.expressions.nodes import Node
 from router.suggest import FixHint, begun_alike, by_beginning, closest, meaning
 from router.typing.formats import Format, differ, misfits
 from router.typing.lattice import NULL, TEXT, Type
@@ -18,7 +18,6 @@ _SEARCHES: dict[str, tuple[Place, str, Callable[[str, str], bool]]] = {
     "ends_with": ("end", "ends with", str.endswith),
     "contains": ("part", "contains", str.__contains__),
 }
-_TEXT_FIRST = frozenset({"starts_with", "ends_with", "glob", "split"})
 
 
 def check_word(
@@ -121,20 +120,10 @@ def _check_glob(run: TypeWalk, sides: tuple[Node, Node], subject: Type) -> None:
             return
 
 
-def check_order(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
-    """A text that is searched for in the place of the one to search, and the other way round."""
-    first, second = node.children[:2]
-    if first.kind != "literal" or not isinstance(first.value, str) or second.kind == "literal":
-        return
-    if (path := path_of(second)) is None or path[1][:1] == ("var",) or not kinds[1].kinds & TEXT:
-        return
-    joined = node.value == "contains" and kinds[1].format in ("joined", "email", "url", "git_ref")
-    if node.value not in _TEXT_FIRST and not joined:
-        return
-    one, other = run.source(first), run.source(second)
-    run.warn(
-        "swapped-arguments",
-        f"{node.value}() looks for its second argument in the first: here for {other} in {one}",
-        node,
-        f"swap them: {node.value}({other}, {one})",
-    )
+def check_alone(run: TypeWalk, before: Node, literal: Node) -> None:
+    """`x == 'a' || 'b'`: the second text is compared with nothing."""
+    if literal.kind == "literal" and before.kind == "compare" and before.value == "==":
+        said, left = run.source(literal), before.children[0]
+        texts = (run.text[one.start : one.end] for one in (left, literal))
+        hint = FixHint(f"write {run.source(left)} == {said}", " == ".join(texts))
+        run.warn("always-true", f"{said} is compared with nothing: alone it is true", literal, hint)

@@ -29,6 +29,12 @@ _REGEX = re.compile(
     re.VERBOSE,
 )
 
+_IN_SLASHES = re.compile(r"^/(?=\^)|(?<=[^\\]\$)/[a-z]*$")
+
+_SLASHES = re.compile(r"^/|/[a-z]*$")
+_WAYS = re.compile(r"\||\(\?")
+"""What may let another part fit, or `^` and `$` mean the ends of lines."""
+
 
 def captured(pattern: Type) -> Type:
     """What `capture` gives for a pattern that is known."""
@@ -36,6 +42,16 @@ def captured(pattern: Type) -> Type:
     if not (names := group_names(text)):
         return _MAYBE_TEXT
     return with_kinds(closed_object(dict.fromkeys(names, _MAYBE_TEXT)), OBJECT | NULL)
+
+
+def check_regex(run: TypeWalk, node: Node) -> None:
+    """A pattern between slashes, as other languages write it: nothing stands before `^`."""
+    pattern = node.children[1]
+    text = str(pattern.value)
+    if pattern.kind == "literal" and _IN_SLASHES.search(text) and not _WAYS.search(text):
+        plain = _SLASHES.sub("", text)
+        message = "this pattern never fits: its slashes count, and '^' and '$' are the text's ends"
+        run.warn("never-true", message, pattern, f"leave out the slashes: '{plain}'")
 
 
 def check_glob(run: TypeWalk, node: Node, subject: Type) -> None:

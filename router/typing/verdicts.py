@@ -1,7 +1,7 @@
 """What verdict a condition may have, and whether its leaves can decide anything at all."""
 
 import re
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 from router.expressions.nodes import Node
 from router.suggest import FixHint
@@ -27,7 +27,7 @@ from router.typing.lattice import (
     stored,
     word,
 )
-from router.typing.literals import check_formats, check_word
+from router.typing.literals import check_alone, check_formats, check_word
 from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, alike, denied, span_of
 
@@ -69,7 +69,8 @@ def _mistaken(run: TypeWalk, node: Node) -> bool:
 
 def of_or(run: TypeWalk, node: Node, view: TypeScope) -> int:
     true, fault, all_false, seen = 0, 0, True, view
-    for child in node.children:
+    for before, child in pairwise((node, *node.children)):
+        check_alone(run, before, child)
         verdict = run.verdict(child, seen)
         true |= verdict & TRUE
         fault |= verdict & FAULT

@@ -166,6 +166,7 @@ def test_a_text_that_may_be_written_so(text: str) -> None:
         ("starts_with('abc', 'b')", "never-true"),
         ("starts_with('refs/tags/', git_ref)", "swapped-arguments"),
         ("glob('*.md', text)", "swapped-arguments"),
+        ("replace('-', '', text) == 'x'", "swapped-arguments"),
         ("contains(split(',', text), 'a')", "swapped-arguments"),
         ("contains('@example.com', email)", "swapped-arguments"),
         ("contains('a', list)", "never-equal"),

@@ -178,6 +178,43 @@ def test_a_known_value_that_begins_alike_is_a_hint_and_the_nearest_come_first() 
     assert found.hint == "did you mean 'closed'? known values: 'closed', 'open'"
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "hint"),
+    [
+        ("payload.name == 'a' || 'b'", "always-true", "write payload.name == 'b'"),
+        ("join(payload.items[].sku, ',') == 'x'", "wrong-argument", "swap them: join(',', "),
+        ("default('x', payload.note) == 'x'", "swapped-arguments", "swap them: default(payload"),
+        ("matches(payload.name, '/^a/')", "never-true", "leave out the slashes: '^a'"),
+        ("matches(payload.name, 'a$/i')", "never-true", "leave out the slashes: 'a$'"),
+        ("contains(['made', 'sold'], event)", "always-true", None),
+        ("!contains(['lost', 'sold'], event)", "never-true", None),
+    ],
+)
+def test_what_is_in_the_wrong_place_is_said(text: str, code: str, hint: str | None) -> None:
+    found = findings(text)[0]
+    assert found.code == code
+    assert found.hint == hint if hint is None else (found.hint or "").startswith(hint)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "payload.name == 'a' || payload.flag",
+        "payload.name == (payload.note || 'b')",
+        "matches(payload.name, '/^a|b/')",
+        "matches(payload.name, '(?m)/^a')",
+        "matches(payload.name, '/api/')",
+        "matches(payload.name, '^/api/$')",
+        "contains(['a', 'b'], payload.name)",
+        "default(payload.note, 'x') == 'y'",
+        "join(',', payload.items[].sku) == 'x'",
+        "replace(payload.name, '-', '') == 'x'",
+    ],
+)
+def test_what_stands_in_its_place_is_right(text: str) -> None:
+    assert codes(text) == []
+
+
 def test_a_finding_stands_where_the_fault_is() -> None:
     text = "payload.flag && payload.items[?skku == 'x']"
     (finding,) = findings(text)
