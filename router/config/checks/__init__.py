@@ -180,6 +180,11 @@ CHECKS = (
         commands.options_with_values,
     ),
     _warned(
+        "shell-operator",
+        "An argument is a sign of a shell (`|`, `>`, `&&`), and no shell reads `argv`.",
+        commands.shell_operators,
+    ),
+    _warned(
         "json-in-text",
         "`json` is a text that holds JSON: it is sent in quotes.",
         calls.json_in_texts,

@@ -22,6 +22,10 @@ _SAFE_ROOTS = frozenset(
 _SAFE_FORMATS = frozenset({"timestamp", "date", "url", "ip", "money"})
 _SAFE_FUNCTIONS = frozenset({"sha256", "base64", "date", "now", "to_string"})
 _OPTION_WITH_VALUE = re.compile(r"--[a-z][a-z0-9-]*[ ]+(?=\S)")
+_OPERATORS = frozenset({"|", "||", "&&", ">", ">>", "<", "2>", "2>>", "&>"})
+_JOINED = frozenset({"2>&1", "1>&2", ">&2", "2>/dev/null", ">/dev/null"})
+_WITH_OPERATORS = frozenset({"expr", "test", "[", "ssh", "watch", "parallel"})
+"""Programs to which such a sign means something."""
 _SAFE_NAMES = (
     "id",
     "sha",
@@ -64,6 +68,22 @@ def options_with_values(file: CompiledFile) -> Found:
                     text,
                     f"'{text.shown}' is one argument, its blank included",
                     f"write two: {option}, {shown(value)}",
+                )
+
+
+def shell_operators(file: CompiledFile) -> Found:
+    """`|` and `>` as arguments: no shell reads them, so the program is given them."""
+    for _, entry, _ in _commands(file):
+        words = [text.value for text in entry.argv or ()]
+        if not words or PurePath(words[0]).name in _WITH_OPERATORS:
+            continue
+        for at, text in enumerate(entry.argv or ()):
+            between = 2 <= at < len(words) - 1 and not words[at - 1].startswith("-")
+            if text.value in _JOINED or (text.value in _OPERATORS and between):
+                yield (
+                    text,
+                    f"no shell reads this: '{words[0]}' is given '{text.value}' and what follows",
+                    "write a 'script', with values of the event in 'env'",
                 )
 
 
