@@ -76,12 +76,15 @@ def narrowed_to(kind: Type, other: Type) -> Type:
     if not may_equal(kind, other):
         return NEVER
     kinds = kind.kinds & other.kinds & JSON_KINDS
-    return with_kinds(other, kinds) if kind.is_any else met(with_kinds(kind, kinds), other)
+    if kind.is_any:
+        return msgspec.structs.replace(other, kinds=kinds, asked=other.texts is not None)
+    return met(with_kinds(kind, kinds), other)
 
 
 def met(kind: Type, other: Type) -> Type:
     """What `kind` can still be when it is one of the constants, kinds and numbers of `other`."""
     bounds = kind.bounds or ALL_NUMBERS
+    known = kind.known or kind.texts or frozenset()  # those ruled out are still right words
     return _settled(
         msgspec.structs.replace(
             kind,
@@ -89,6 +92,8 @@ def met(kind: Type, other: Type) -> Type:
             texts=_both(kind.texts, other.texts),
             numbers=_both(kind.numbers, other.numbers),
             less=kind.less | other.less,
+            known=known,
+            asked=kind.asked or (not known and other.texts is not None),
             bounds=bounds.met(other.bounds or ALL_NUMBERS),
         )
     )

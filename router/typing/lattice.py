@@ -32,8 +32,8 @@ class Type(msgspec.Struct, frozen=True, eq=False):
 
     `texts` and `numbers` are all the constants it can be (None: any); it is none of `less`, and
     a number only within `bounds`. `known` are texts that are seen there, though others may
-    come; `aliases` are other names of these or of null, which never come. `format` says what
-    the texts show. `item` is the type of a list's elements, `fields` those of an object; `rest`
+    come; `aliases` are other names of these or of null, which never come. `asked`: conditions ask
+    for its texts, and nothing else tells of them. `format` says what the texts show. `item` is the type of a list's elements, `fields` those of an object; `rest`
     is the type of its other fields, None if it can have none. `stated`: its null or absence is
     written down, not merely not ruled out. `label` names a root whose missing names somebody
     else reports; `partial`: its fields are those of a sample, and others are no surprise.
@@ -46,6 +46,7 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     bounds: Interval | None = None
     known: frozenset[str] = frozenset()
     aliases: frozenset[str] = frozenset()
+    asked: bool = False
     format: str | None = None
     item: "Type | None" = None
     fields: Mapping[str, "Type"] = {}
@@ -190,6 +191,7 @@ def join(a: Type, b: Type) -> Type:
         bounds=_hull(number_a, number_b),
         known=a.known | b.known,
         aliases=a.aliases | b.aliases,
+        asked=a.asked or b.asked,
         format=text_a.format if text_a.format == text_b.format else None,
         item=list_a.item and list_b.item and join(list_a.item, list_b.item),
         fields=_fields(object_a, object_b),

@@ -33,7 +33,7 @@ def check_word(
         run.warn("wrong-format", message, literal, "write null without quotes")
         return
     values = kind.known or kind.texts or frozenset()
-    if not values or text in values or text in (kind.texts or ()):
+    if kind.asked or not values or text in values or text in (kind.texts or ()):
         run.fine.add(span_of(literal))
         return
     said = run.source(other)

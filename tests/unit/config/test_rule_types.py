@@ -382,3 +382,23 @@ def test_of_a_batch_an_event_is_one_element(source: str, match: str, meant: str 
     assert [d.severity for d in lists] == ([] if meant is None else ["warning"])
     assert meant is None or meant in lists[0].message
     assert len(found) == len(lists), found
+
+
+@pytest.mark.parametrize(
+    ("match", "code"),
+    [
+        ("shop == 'a.b' && shop != 'c.b'", "always-true"),
+        ("!(payload.note == 'gift1') || payload.note == 'gift2'", "never-true"),
+        ("payload.name == 'order1' && payload.name == 'order2'", "never-true"),
+        ("payload.financial_status == 'paid' && payload.financial_status != 'paide'", None),
+    ],
+)
+def test_a_text_that_a_condition_asks_for_makes_no_other_a_misspelling(
+    match: str, code: str | None
+) -> None:
+    assert codes(rule(f'"{match}"')) == [code or "misspelt-value"]
+
+
+def test_a_value_that_a_condition_rules_out_is_a_right_word() -> None:
+    match = "[\"payload.action == 'opened'\", \"payload.action != 'reopened'\"]"
+    assert codes(rule(match, source="code", events="issues")) == ["always-true"]
