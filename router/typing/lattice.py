@@ -33,10 +33,11 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     `texts` and `numbers` are all the constants it can be (None: any); it is none of `less`, and
     a number only within `bounds`. `known` are texts that are seen there, though others may
     come; `aliases` are other names of these or of null, which never come. `asked`: conditions ask
-    for its texts, and nothing else tells of them. `format` says what the texts show. `item` is the type of a list's elements, `fields` those of an object; `rest`
-    is the type of its other fields, None if it can have none. `stated`: its null or absence is
-    written down, not merely not ruled out. `label` names a root whose missing names somebody
-    else reports; `partial`: its fields are those of a sample, and others are no surprise.
+    for its texts, and nothing else tells of them. `format` says what the texts show. `item` is the
+    type of a list's elements, `fields` those of an object; `rest` is the type of its other fields,
+    None if it can have none. `stated`: its null or absence is written down, not merely not ruled
+    out. `label` names a root whose missing names somebody else reports; `partial`: its fields are
+    those of a sample, and others are no surprise.
     """
 
     kinds: int
