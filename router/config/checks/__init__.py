@@ -180,6 +180,11 @@ CHECKS = (
         commands.options_with_values,
     ),
     _warned(
+        "text-within-json",
+        "A template stands in the quotes of JSON that is written by hand.",
+        calls.texts_within_json,
+    ),
+    _warned(
         "shell-operator",
         "An argument is a sign of a shell (`|`, `>`, `&&`), and no shell reads `argv`.",
         commands.shell_operators,

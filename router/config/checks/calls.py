@@ -5,16 +5,20 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from router.config.checks.base import CompiledFile, Found, Place, TextSpan
+from router.config.checks.commands import never_dashed
 from router.config.kinds.http import BODIES, HttpEntry
 from router.config.schema import AuthEntry
 from router.config.settings import parsed_url
 from router.egress import is_local_name, listens_locally, literal_address
+from router.expressions.nodes import path_of
 from router.kinds.http import HttpSpec
 from router.kinds.templates import texts_in
 from router.rules.ruleset import Ruleset
 from router.yaml_source import Entry, Scalar, SourceText
 
 _JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"\d])")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_QUOTE = re.compile(r'(?<!\\)"')
 _SENT = frozenset({"a url", "a path", "a query", "a header", "a body"})
 _INSIDE = (".local", ".internal", ".lan", ".svc", ".home.arpa")
 
@@ -39,6 +43,25 @@ def json_in_texts(file: CompiledFile) -> Found:
         if isinstance(node, Scalar) and _JSON.match(node.value):
             message = "this is a text that holds JSON: it is sent in quotes, as one text"
             yield node, message, "write it as YAML, 'json: {order: …}', or send it as 'body'"
+
+
+def texts_within_json(file: CompiledFile) -> Found:
+    """Texts of the event between the quotes of JSON that is written by hand."""
+    for texts in file.rules:
+        for written in texts.written:
+            if written.place != "a body" or not _JSON.match(written.text.value):
+                continue
+            for expression, base in written.expressions:
+                before = _TEMPLATE.sub("", written.text.value[:base].rpartition("{{")[0])
+                tree = expression.tree
+                read = tree.children[0] if tree.value == "default" and tree.children else tree
+                free = path_of(read) and not never_dashed(file, texts, expression)
+                if free and len(_QUOTE.findall(before)) % 2:
+                    yield (
+                        TextSpan(written.text, base, base + len(expression.text)),
+                        "this value stands between quotes of JSON: one with a quote breaks it",
+                        "write the body as YAML under 'json': there all values are escaped",
+                    )
 
 
 def secrets_in_clear(file: CompiledFile) -> Found:

@@ -50,7 +50,7 @@ def arguments_like_options(file: CompiledFile) -> Found:
         for text, template in arguments:
             if template.text == "--":
                 break
-            if template.whole is not None and not _never_dashed(file, texts, template.whole):
+            if template.whole is not None and not never_dashed(file, texts, template.whole):
                 yield (
                     text,
                     "this argument is all the event's: if it begins with '-', the job is dead",
@@ -93,7 +93,7 @@ def _commands(file: CompiledFile) -> Iterator[tuple[RuleTexts, ShellEntry, Shell
             yield texts, given, action.spec
 
 
-def _never_dashed(file: CompiledFile, texts: RuleTexts, expression: Expression) -> bool:
+def never_dashed(file: CompiledFile, texts: RuleTexts, expression: Expression) -> bool:
     """Whether its value begins with no `-`, by its name or by its type for all of these events."""
     tree = expression.tree
     if tree.kind == "call" and tree.value in _SAFE_FUNCTIONS:

@@ -22,6 +22,29 @@ def test_a_get_has_no_body_but_the_event_that_it_has_always() -> None:
     assert http(f"{{http: {{{url}, method: HEAD}}}}") == []
 
 
+def test_a_text_between_quotes_of_json_may_hold_one() -> None:
+    def said(body: str, kind: str = "body") -> list[str]:
+        return http(f"{{http: {{url: https://erp.example.net/, {kind}: '{body}'}}}}")
+
+    for body in (
+        '{"a": "{{ payload.name }}"}',
+        '[{"a": "by {{ payload.name }}!"}]',
+        '{"a": "{{ default(payload.note, `""`) }}"}',
+        '{"a": "{{ payload.id }}", "b": "{{ payload.name }}"}',
+    ):
+        assert said(body) == ["text-within-json"], body
+        assert said(body, "text") == ["text-within-json"], body
+    for body in (
+        '{"a": "{{ payload.id }}"}',
+        '{"a": "{{ payload.created_at }}"}',
+        '{"a": {{ to_string(payload.line_items) }}}',
+        '{"a": {{ payload.name }}}',
+        '{"a": "{{ sha256(payload.name) }}"}',
+        "by {{ payload.name }}",
+    ):
+        assert said(body) == [], body
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [
