@@ -78,7 +78,8 @@ def shell_operators(file: CompiledFile) -> Found:
         if not words or PurePath(words[0]).name in _WITH_OPERATORS:
             continue
         for at, text in enumerate(entry.argv or ()):
-            between = 2 <= at < len(words) - 1 and not words[at - 1].startswith("-")
+            first = 1 if text.value in ("&&", "||") else 2
+            between = first <= at < len(words) - 1 and not words[at - 1].startswith("-")
             if text.value in _JOINED or (text.value in _OPERATORS and between):
                 yield (
                     text,

@@ -149,6 +149,7 @@ def test_signs_of_a_shell_are_given_to_the_program() -> None:
         ("cat", "a", "|", "grep", "b"),
         ("echo", "a", ">", "b"),
         ("make", "all", "&&", "date"),
+        ("make", "||", "date"),
         ("make", "2>&1"),
     ):
         assert argv(*words) == ["shell-operator"], words
