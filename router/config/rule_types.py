@@ -260,7 +260,7 @@ def with_consequence(finding: TypeFinding, whole: Node, inside: Inside) -> TypeF
     if not is_constant(finding) or finding.span != span_of(whole):
         return finding
     hint = "; ".join(filter(None, (_consequence(finding, inside), finding.hint)))
-    return msgspec.structs.replace(finding, hint=hint or None)
+    return msgspec.structs.replace(finding, advice=hint or None)
 
 
 def _consequence(finding: TypeFinding, inside: Inside) -> str:

@@ -1,6 +1,7 @@
 """Reading a field: whether it is there, and what was probably meant if not."""
 
 from collections.abc import Iterator
+from functools import partial
 from operator import itemgetter
 
 from router.expressions import hint_of_field
@@ -106,7 +107,6 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     path = _path_from_payload(view.said, name)
     others = sorted(run.clues.elsewhere(path)) if path else []
     near = [] if others else closest(name, sorted(base.fields))
-    found = None if base.rest is None else _found_at(run, view, name, near=not near)
     message = f"{said} has no field '{name}'"
     if base.rest is None:
         known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
@@ -116,24 +116,28 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
             node,
             meaning(name, near) or (f"known names: {known}" if known else None),
         )
-    elif near:
-        run.note(
-            "misspelt-field",
-            message,
-            node,
-            f"did you mean {found}, or '{near[0]}'?" if found else meaning(name, near),
-            sure=is_sure(name, near[0]),
-        )
+        return
+    advice = partial(_elsewhere, run, view, name, near, others)
+    if near:
+        run.note("misspelt-field", message, node, advice, sure=is_sure(name, near[0]))
+    elif others:
+        run.warn("unknown-field", f"{message} in these events", node, advice)
     else:
-        hints = [f"did you mean {found}?"] if found else []
-        if others:
-            message += " in these events"
-            hints.append(
-                f"{'Events' if found else 'events'} that have it: {', '.join(others[:_SHOWN_MAX])}"
-            )
-        else:
-            message = f"no known field '{name}' in {said}"
-        run.warn("unknown-field", message, node, " ".join(hints) or None)
+        run.warn("unknown-field", f"no known field '{name}' in {said}", node, advice)
+
+
+def _elsewhere(
+    run: TypeWalk, view: TypeScope, name: str, near: list[str], others: list[str]
+) -> str | None:
+    """What was probably meant: where the name is, one that is near, or another event."""
+    found = _found_at(run, view, name, near=not near)
+    if near:
+        return f"did you mean {found}, or '{near[0]}'?" if found else meaning(name, near)
+    hints = [f"did you mean {found}?"] if found else []
+    if others:
+        events = ", ".join(others[:_SHOWN_MAX])
+        hints.append(f"{'Events' if found else 'events'} that have it: {events}")
+    return " ".join(hints) or None
 
 
 def _nearly(run: TypeWalk, node: Node, view: TypeScope) -> None:

@@ -47,23 +47,32 @@ Span = tuple[int, int]
 """Where something stands: offsets into the expression's text."""
 
 
+Advice = str | Callable[[], str | None] | None
+
+
 class TypeFinding(msgspec.Struct, frozen=True):
     """
     One thing to say about an expression, at characters `start` to `end` of its text. `sure`: even
-    if it holds for some of its events only.
+    if it holds for some of its events only. `advice` is the hint, or makes it: of what is found
+    for a hundred kinds of events one is said.
     """
 
     code: Code
     message: str
     start: int
     end: int
-    hint: str | None = None
+    advice: Advice = None
     severity: Severity = "error"
     sure: bool = True
 
     @property
     def span(self) -> Span:
         return self.start, self.end
+
+    @property
+    def hint(self) -> str | None:
+        """How to mend it."""
+        return self.advice() if callable(self.advice) else self.advice
 
 
 def alike(a: Node, b: Node) -> bool:
@@ -194,12 +203,12 @@ class TypeWalk:
         return self.text[node.start : part.start] + text + self.text[part.end : node.end]
 
     def note(
-        self, code: Code, message: str, node: Node, hint: str | None = None, *, sure: bool = True
+        self, code: Code, message: str, node: Node, hint: Advice = None, *, sure: bool = True
     ) -> None:
         """An error."""
         self.findings.append(TypeFinding(code, message, node.start, node.end, hint, sure=sure))
 
-    def warn(self, code: Code, message: str, node: Node, hint: str | None = None) -> None:
+    def warn(self, code: Code, message: str, node: Node, hint: Advice = None) -> None:
         """Something that is probably not meant."""
         self.findings.append(TypeFinding(code, message, node.start, node.end, hint, "warning"))
 

@@ -146,7 +146,8 @@ def test_check_knows_the_fields_that_came(router: Router, rules: Path, learned: 
     ran = router("check", rules)
     assert ran.code == 1
     line = 1 + learned.read_text("utf-8").splitlines().index("        points: whole")
-    assert f"shapes/shop.yaml:{line}:17: error bad-shapes: `payloads[0].loyalty.points`" in ran.out
+    assert f"shapes/shop.yaml:{line}:17: error bad-shapes: " in ran.out
+    assert "whole" in ran.out.split("bad-shapes")[1]
 
 
 def test_a_generation_is_read_where_its_learned_shapes_are_not() -> None:

@@ -34,6 +34,8 @@ EXCUSED = {
     "web/admin/openapi.py": "OpenAPI's word for a bearer token",
     "cli/completion.py": "the user's own shell",
     "config/schema.py": "an example of a rule's actions",
+    "config/foreign_keys.py": "what other tools call our keys",
+    "config/rule_schema.py": "an example of a rule's actions",
     "config/json_schema.py": "the methods that an editor offers",
     "wiring/terminal.py": "the word before a line of the log",
     "log/__init__.py": "the class of a logger",
