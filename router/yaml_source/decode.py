@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from router.suggest import Suggester, meaning
-from router.yaml_source.entries import Entry, FurtherKeys, SourceText, Table, keys_of
+from router.yaml_source.entries import Entry, EntryKey, FurtherKeys, SourceText, Table, keys_of
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.reading import shown
 from router.yaml_source.refusals import collision, quoted, quoting
@@ -87,8 +87,6 @@ class Decoder:
         self._keys: dict[type[Entry], dict[str, tuple[str, Read]]] = {}
         """The field and the reader of each key."""
         self._homes: dict[str, list[str]] = {}
-        self._inner: dict[type[Entry], dict[str, type[Entry]]] = {}
-        """The keys of an entry whose values are entries themselves."""
         self._around: list[type[Entry]] = []
         """The entries around the one that is being read, and itself."""
 
@@ -179,14 +177,14 @@ class Decoder:
     def _make_entry(self, kind: type[Entry]) -> Read:
         # Entered before the fields are looked at: conditions hold conditions.
         self._readers[kind] = read = partial(self._entry, kind)
-        all_keys = (*keys_of(kind), *self._further.get(kind, ()))
-        keys = {key.name: (key.field, self._reader(key.kind)) for key in all_keys}
+        keys = {key.name: (key.field, self._reader(key.kind)) for key in self._all_keys(kind)}
         self._keys[kind] = keys
-        inner = {key.name: _entry_in(key.kind) for key in all_keys}
-        self._inner[kind] = {name: entry for name, entry in inner.items() if entry is not None}
         for name in keys.keys() - {kind.shorthand}:
             self._homes.setdefault(name, []).append(kind.called)
         return read
+
+    def _all_keys(self, kind: type[Entry]) -> tuple[EntryKey, ...]:
+        return (*keys_of(kind), *self._further.get(kind, ()))
 
     def _entry(self, kind: type[Entry], node: Node) -> Any:
         if isinstance(node, (Scalar, Sequence) if kind.several else Scalar) and kind.shorthand:
@@ -246,10 +244,10 @@ class Decoder:
 
     def _beside(self, name: str, kind: type[Entry], node: Mapping) -> str | None:
         """Where a key belongs that stands one level too high or too low."""
-        for other in node.entries:
-            inner = self._inner[kind].get(other)
+        for other in self._all_keys(kind):
+            inner = _entry_in(other.kind) if other.name in node.entries else None
             if inner is not None and name in self._keys.get(inner, ()):
-                return f"'{name}' belongs under '{other}:'"
+                return f"'{name}' belongs under '{other.name}:'"
         around = self._around[-2] if len(self._around) > 1 else kind
         if around is kind or name not in self._keys[around]:
             return None
