@@ -138,7 +138,7 @@ def _without_collecting() -> Iterator[None]:
     Keep the cycle collector out of one load.
 
     It would walk a million new objects again and again and find nothing to free: more than half
-    of the time that a file of ten thousand rules takes. What has been made is old when it ends.
+    of the time that a file of ten thousand rules takes.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -146,9 +146,6 @@ def _without_collecting() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # what others froze would be thawed
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 

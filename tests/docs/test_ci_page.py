@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from router.cli.main import COMMANDS
+from tests.chance import thinned
 from tests.docs.pages import ROOT, blocks
 
 PRE_COMMIT, GITHUB, GITLAB = (yaml.safe_load(text) for text in blocks("ci.md", "yaml"))
@@ -61,13 +62,14 @@ def typed(line: str, folder: Path) -> int:
     ).returncode
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", thinned(LINES, one_of=4))
 def test_each_line_passes_a_right_file_and_stops_a_wrong_one(line: str, folder: Path) -> None:
     assert typed(line, folder) == 0
     (folder / "rules.yaml").write_text(RULES.replace("from: shop", "from: shpo"), "utf-8")
     assert typed(line, folder) == 1
 
 
+@pytest.mark.long
 def test_the_files_that_services_read_are_written_also_when_a_check_fails(folder: Path) -> None:
     (folder / "rules.yaml").write_text(RULES.replace("from: shop", "from: shpo"), "utf-8")
     for line in LINES:
@@ -80,6 +82,7 @@ def test_the_files_that_services_read_are_written_also_when_a_check_fails(folder
     assert "unknown-endpoint" in [found["check_name"] for found in quality]
 
 
+@pytest.mark.long
 def test_the_test_report_is_one(folder: Path) -> None:
     for line in LINES:
         typed(line, folder)
