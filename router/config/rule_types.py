@@ -39,6 +39,8 @@ Inside = tuple[Literal["not", "any"], ...]
 """What a condition stands in, the innermost first."""
 VERDICTS = frozenset({"'match'", "'when'"})
 """The places whose expressions are conditions."""
+DEFINED_MAX = 200_000
+"""Definitions by kinds of events that are looked at, in about two seconds; no more are judged."""
 
 
 class RuleTexts(msgspec.Struct, frozen=True):
@@ -203,17 +205,16 @@ class Typing:
             pending += [field for root, field in self._defines[name].uses if root == "def"]
 
     def _definitions(self) -> None:
-        table = self.context.file.define
+        table, looked_at = self.context.file.define, 0
         for name, text in table or ():
             if (expression := self._defines.get(name.value)) is None:
                 continue
             users = tuple(self._users.get(name.value, {}).values())
             self._kept.append(users)  # what is known of a tuple is kept by its identity
-            self.check_expression(
-                Written(text, expression, "'define'"),
-                "value",
-                users or self.scenes.of(self._senders.behind(None).senders, None),
-            )
+            scenes = users or self.scenes.of(self._senders.behind(None).senders, None)
+            if (looked_at := looked_at + len(scenes)) > DEFINED_MAX:
+                return
+            self.check_expression(Written(text, expression, "'define'"), "value", scenes)
 
     # -- reporting --------------------------------------------------------------------------------
 
