@@ -71,10 +71,11 @@ def rule(topic: str, of: str) -> str:
 
 
 def payload() -> dict[str, object]:
-    """An order that is large enough, of about `BODY_BYTES`."""
+    """An order, a transaction and a refund, each large enough, of about `BODY_BYTES`."""
     item = {"sku": "SKU-0001", "title": "A thing of some use", "quantity": 1, "price": "19.90"}
     order = {"id": 1, "name": "#1001", "currency": "EUR", "total_price": "512.50"}
-    return {**order, "line_items": [item] * (BODY_BYTES // len(json.dumps(item)))}
+    paid = {"amount": "512.50", "transactions": [{"amount": "512.50"}]}
+    return {**order, **paid, "line_items": [item] * (BODY_BYTES // len(json.dumps(item)))}
 
 
 def request(port: int) -> bytes:
