@@ -248,12 +248,14 @@ class Replays(msgspec.Struct, frozen=True):
     replays: tuple[Replay, ...]
 
 
-class Me(msgspec.Struct, frozen=True):
-    """Who is asking, and what they may do."""
+class Whoami(msgspec.Struct, frozen=True):
+    """Who is asking, what they may do, and the router that answers."""
 
     name: str
     role: str
     bodies: bool
+    version: str
+    base_url: str
 
 
 class EarlierReplay(msgspec.Struct, frozen=True):

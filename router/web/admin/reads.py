@@ -7,7 +7,7 @@ import msgspec
 from litestar import Controller, Response
 from litestar.params import FromPath
 
-from router import metrics
+from router import __version__, metrics
 from router.errors import UsageError
 from router.expressions import encode_json
 from router.operator import answers
@@ -15,6 +15,7 @@ from router.operator.node_rows import NodeList
 from router.operator.protocol import NODE_HEADER, Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
+from router.rules.live import LiveRef
 from router.store.values import Generation, Selector
 from router.web.admin.problems import Rejected
 from router.web.admin.query import (
@@ -178,10 +179,11 @@ class ServerRoutes(Controller):
         """With what only the store knows."""
         return Response(await render_metrics(), headers={"content-type": metrics.CONTENT_TYPE})
 
-    @question("/api/me", "Whose token this is.")
-    async def me(self, request: AdminRequest) -> answers.Me:
-        """And what it may do."""
-        return answers.Me(request.user.name, request.user.role, request.user.bodies)
+    @question("/api/whoami", "Whose token this is, and which router answers.")
+    async def whoami(self, request: AdminRequest, live: Given[LiveRef]) -> answers.Whoami:
+        """What it may do, too."""
+        user, base_url = request.user, live.current.ruleset.server.base_url
+        return answers.Whoami(user.name, user.role, user.bodies, __version__, base_url)
 
     @question("/api/status", "The state of this server.")
     async def status(self, running: Given[Running]) -> answers.ServerState:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from router import __version__
 from router.errors import AmbiguousId, NotFound, RouterError, StoreUnavailable, UsageError
 from router.model.selector import Criteria
 from router.model.settings import Limits
@@ -47,17 +48,20 @@ async def test_nothing_else_is_a_token(rig: Rig, given: str) -> None:
 async def test_an_empty_token_opens_nothing(rig: Rig) -> None:
     held = TOKENS["operator"]
     rig.held = [type(held)(held.caller, b"")]
-    assert (await rig.ask("GET", "/api/me", headers={"authorization": "Bearer  "})).status == 401
+    given = {"authorization": "Bearer  "}
+    assert (await rig.ask("GET", "/api/whoami", headers=given)).status == 401
 
 
 async def test_tokens_are_those_of_now(rig: Rig) -> None:
-    assert (await rig.ask("GET", "/api/me", "viewer")).json == {
+    assert (await rig.ask("GET", "/api/whoami", "viewer")).json == {
         "name": "ann",
         "role": "viewer",
         "bodies": True,
+        "version": __version__,
+        "base_url": rig.world.live.current.ruleset.server.base_url,
     }
     rig.held = [TOKENS["operator"]]
-    assert (await rig.ask("GET", "/api/me", "viewer")).status == 401
+    assert (await rig.ask("GET", "/api/whoami", "viewer")).status == 401
 
 
 async def test_a_change_says_who_and_from_where(rig: Rig) -> None:
@@ -172,11 +176,11 @@ async def test_it_answers_on_a_socket(rig: Rig) -> None:
     await listener.start()
     try:
         for head, status in (
-            (f"GET /api/me HTTP/1.1\r\n{bearer}", 200),
+            (f"GET /api/whoami HTTP/1.1\r\n{bearer}", 200),
             ("GET /livez HTTP/1.1", 200),
-            ("GET /api/me HTTP/1.1", 401),
-            (f"GET /api/me HTTP/1.1\r\n{bearer}\r\n{bearer}", 400),
-            ("GET /api/me HTTP/1.1\r\nHost: evil.example", 400),
+            ("GET /api/whoami HTTP/1.1", 401),
+            (f"GET /api/whoami HTTP/1.1\r\n{bearer}\r\n{bearer}", 400),
+            ("GET /api/whoami HTTP/1.1\r\nHost: evil.example", 400),
         ):
             assert await _status(listener, head) == status, head
     finally:

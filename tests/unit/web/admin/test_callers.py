@@ -146,10 +146,10 @@ async def test_memory_is_bounded_and_a_crowd_shares_one_window() -> None:
 async def test_it_is_reported_with_retry_after(rig: Rig) -> None:
     for number in range(ALLOWED):
         given = {"authorization": f"Bearer guess-{number}"}
-        assert (await rig.ask("GET", "/api/me", headers=given)).status == 401
+        assert (await rig.ask("GET", "/api/whoami", headers=given)).status == 401
     given = {"authorization": "Bearer one-more"}
-    asked = asyncio.ensure_future(rig.ask("GET", "/api/me", headers=given))
-    assert (await rig.ask("GET", "/api/me", "viewer")).status == 200
+    asked = asyncio.ensure_future(rig.ask("GET", "/api/whoami", headers=given))
+    assert (await rig.ask("GET", "/api/whoami", "viewer")).status == 200
     await rig.clock.advance(PAUSE_S)
     answer = await asked
     assert (answer.status, answer.headers["retry-after"]) == (429, "60")
