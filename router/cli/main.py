@@ -1,4 +1,4 @@
-"""The `router` command: a table of subcommands, and the one place where errors become words."""
+"""The `router` command: its subcommands in groups, and the one place where errors become words."""
 
 import gc
 import os
@@ -11,42 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from router import __version__
+from router.cli.command_table import COMMANDS, GROUPS
 from router.errors import ConfigError, RouterError, SecretMissing, UsageError
-
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("router.cli.serve", "Run the server: receive, store and route deliveries."),
-    "check": ("router.cli.check", "Check a rules file without running it."),
-    "test": ("router.cli.test", "Run the tests of a rules file: nothing listens or is called."),
-    "addresses": ("router.cli.addresses", "The URLs to give to the senders."),
-    "rules": ("router.cli.rules", "The rules: jobs by state, and how often each matched."),
-    "targets": ("router.cli.targets", "The targets and their state; pause and resume them."),
-    "providers": ("router.cli.providers", "The known senders: headers, limits, events."),
-    "deliveries": ("router.cli.deliveries", "The deliveries, newest first."),
-    "show": ("router.cli.show", "Everything about one delivery or job."),
-    "explain": ("router.cli.explain", "Why each rule matched a delivery, or did not."),
-    "diff": ("router.cli.diff", "What a change of the rules would do to stored deliveries."),
-    "dead": ("router.cli.dead", "Dead jobs, by cause."),
-    "replay": ("router.cli.replay", "Run stored deliveries or jobs again, as new jobs."),
-    "recover": ("router.cli.recover", "Ask a sender for what it could not deliver."),
-    "cancel": ("router.cli.operate", "End jobs that have not run yet."),
-    "revive": ("router.cli.operate", "Give dead jobs a fresh retry schedule."),
-    "audit": ("router.cli.audit", "Who changed what, and when."),
-    "send": ("router.cli.send", "Send a signed test delivery."),
-    "subscriptions": (
-        "router.cli.subscriptions",
-        "Subscribe at a sender by its API, and ask for a test.",
-    ),
-    "dispatch-event": ("router.cli.dispatch_event", "Trigger a repository dispatch event."),
-    "doctor": ("router.cli.doctor", "Why deliveries do not come, or are refused."),
-    "listen": ("router.cli.listen", "Forward deliveries to your own machine."),
-    "sink": ("router.cli.sink", "A test target that prints what it receives."),
-    "store": ("router.cli.store", "The store: backup, restore, prune, migrate, info."),
-    "shapes": ("router.cli.shapes", "Learn from deliveries what their payloads are like."),
-    "schema": ("router.cli.schema", "The JSON Schema of rules files, for editors."),
-    "new": ("router.cli.new", "Make a rules file, or something to paste into one."),
-    "completion": ("router.cli.completion", "Shell completion for bash, zsh or fish."),
-}
-"""Each command: the module that holds it, under the command's own name, and one line of help."""
 
 DEBUG_VARIABLE = "ROUTER_DEBUG"
 COMPLETE_VARIABLE = "_ROUTER_COMPLETE"
@@ -101,8 +67,12 @@ class LazyGroup(click.Group):
         formatter: click.HelpFormatter,
     ) -> None:
         """From the table, so that `--help` imports no command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))  # one column of words through all groups
+        for group, rows in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl(
+                    [(name.ljust(width), words) for name, (_, words) in rows.items()]
+                )
 
 
 @click.command(

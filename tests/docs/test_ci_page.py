@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from router.cli.main import COMMANDS
+from router.cli.command_table import COMMANDS
 from tests.chance import thinned
 from tests.docs.pages import ROOT, blocks
 

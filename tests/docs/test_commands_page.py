@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.main import COMMANDS
+from router.cli.command_table import COMMANDS
 from tests.unit.cli.test_server_option import SAYS
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from router.cli.command_table import COMMANDS
 from router.cli.completion_values import _FILE_BYTES_MAX
-from router.cli.main import COMMANDS
 from router.providers import builtin
 from tests.unit.cli.conftest import EXAMPLE, ROOT, Router
 
@@ -56,7 +56,7 @@ def test_bash_accepts_its_script(router: Router) -> None:
 
 def test_commands_are_completed() -> None:
     assert completed("") == list(COMMANDS)
-    assert completed("re") == ["replay", "recover", "revive"]
+    assert completed("re") == ["replay", "revive", "recover"]
     assert completed("serve", "--de") == ["--dev"]
 
 

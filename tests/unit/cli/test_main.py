@@ -9,7 +9,8 @@ import click
 import pytest
 
 from router import __version__
-from router.cli.main import COMMANDS, _unexpected
+from router.cli.command_table import COMMANDS, GROUPS
+from router.cli.main import _unexpected
 from tests.unit.cli.conftest import EXAMPLE, ROOT, Router
 
 FORBIDDEN = (
@@ -28,10 +29,22 @@ def test_version(router: Router) -> None:
     assert router("--version") == (0, f"router {__version__}\n", "")
 
 
-def test_help_lists_every_command_without_importing_one(router: Router) -> None:
+def test_help_lists_every_command_in_its_group_at_one_column(router: Router) -> None:
     ran = router("--help")
     assert ran.code == 0
-    assert all(f"  {name} " in ran.out for name in COMMANDS)
+    width = max(map(len, COMMANDS))
+    for group, rows in GROUPS.items():
+        lines = [f"  {name:{width}}  {words}\n" for name, (_, words) in rows.items()]
+        assert f"\n{group}:\n{''.join(lines)}" in ran.out
+
+
+def test_a_command_is_in_one_group_only() -> None:
+    assert len(COMMANDS) == sum(map(len, GROUPS.values()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_line_of_help_fits_on_a_narrow_terminal(name: str) -> None:
+    assert max(map(len, COMMANDS)) + 4 + len(COMMANDS[name][1]) < 80
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -55,7 +68,7 @@ def test_an_unknown_command_leads_to_the_list(router: Router) -> None:
 def test_no_command_shows_the_help_and_is_wrong_usage(router: Router) -> None:
     ran = router()
     assert ran.code == 2
-    assert "Commands:" in ran.err
+    assert all(f"\n{group}:\n" in ran.err for group in GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -143,4 +156,6 @@ def test_help_imports_no_rules() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert ran.stderr.split() == ["router", "router.cli", "router.cli.main", "router.errors"]
+    assert ran.stderr.split() == [
+        *("router", "router.cli", "router.cli.command_table", "router.cli.main", "router.errors")
+    ]
