@@ -12,6 +12,7 @@ from router.model.delivery import Delivery
 from router.model.operations import Change
 from router.operator import answers
 from router.operator.id_lookup import with_job_alone
+from router.operator.overview_answer import Overview
 from router.operator.requests import (
     LOCAL,
     BackupNote,
@@ -98,6 +99,10 @@ class RemoteOperator:
     async def targets(self) -> answers.TargetList:
         """As dispatch there sees them."""
         return self._client.read("/api/targets", {}, answers.TargetList)
+
+    async def overview(self) -> Overview:
+        """As it is there."""
+        return self._client.read("/api/overview", {}, Overview)
 
     async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
         """What `replay` would do."""

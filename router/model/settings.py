@@ -39,6 +39,11 @@ class Retention(msgspec.Struct, frozen=True):
     dead: int = 30 * DAY_MS
     max_size: int = 10 * GIB
 
+    @property
+    def refuse_at(self) -> int:
+        """The bytes from which the store is so nearly full that deliveries are refused."""
+        return self.max_size * 95 // 100
+
 
 class ListenerTls(msgspec.Struct, frozen=True):
     """A listener's certificate: absolute paths of PEM files; `key` None: it is in the same file."""

@@ -21,6 +21,8 @@ from router.operator.cursors import cursor_of, reached_by
 from router.operator.id_lookup import look_up, present, whole_ids, with_job_alone
 from router.operator.known_names import check_names
 from router.operator.node_rows import NodeList, node_rows
+from router.operator.overview import ServerNow, overview
+from router.operator.overview_answer import Overview
 from router.operator.search import Search
 from router.rules.explain import Explainer, unrouted
 from router.rules.explain_json import event_json
@@ -65,6 +67,7 @@ class StoreQuestions:
         targets_now: Callable[[], Iterable[TargetNow]],
         rebuild: Callable[[Generation], Ruleset | None],
         write_counts: Callable[[], Awaitable[None]],
+        server_now: Callable[[], ServerNow] = ServerNow,
     ) -> None:
         self._store = store
         self.shared = store.shared
@@ -73,6 +76,7 @@ class StoreQuestions:
         self._targets_now = targets_now
         self._rebuild = rebuild
         self._write_counts = write_counts
+        self._server_now = server_now
         self._rebuilt: dict[str, Ruleset] = {}
 
     # -- lists: newest first, a page at a time
@@ -209,6 +213,14 @@ class StoreQuestions:
         """Every target, as it stands."""
         counts = await self._store.target_counts()
         return answers.TargetList(target_rows(self._live.current, self._targets_now(), counts))
+
+    async def overview(self) -> Overview:
+        """Everything at one glance."""
+        targets = (await self.targets()).targets
+        nodes = (await self.nodes()).nodes
+        return await overview(
+            self._store, self._live, targets, nodes, self._server_now(), self._clock.now()
+        )
 
     async def nodes(self) -> NodeList:
         """The nodes that share the store; none, if only one can have it."""

@@ -17,7 +17,6 @@ STEP = 500
 AUDIT_MS = 400 * DAY_MS
 """How long lines of the audit are kept: a year and a little."""
 TRIM_AT = 0.90
-REFUSE_AT = 0.95
 JOURNAL_MOST = 128 * 1024 * 1024
 """Bytes from which the journal is longer than the busiest hour makes it."""
 
@@ -69,7 +68,7 @@ class Upkeep:
             await self.hold()
         self._watch_journal()
         size = await self._store.reads.size()
-        full = size >= REFUSE_AT * self._live.current.ruleset.server.retention.max_size
+        full = size >= self._live.current.ruleset.server.retention.refuse_at
         if full != self.full:
             self.full = full
             say = self._log.error if full else self._log.info

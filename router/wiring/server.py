@@ -19,6 +19,7 @@ from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.target import TargetChange
+from router.operator.overview import ServerNow
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.refusals import Refusals
@@ -324,6 +325,7 @@ class Server:
             targets_now=self.dispatch.targets,
             rebuild=self.source.rebuild,
             write_counts=self.counting.flush_soon,
+            server_now=lambda: ServerNow(self.reloader.state, self.quiet.silent()),
         )
 
     def process(self) -> Process:

@@ -12,6 +12,7 @@ from router.errors import UsageError
 from router.expressions import encode_json
 from router.operator import answers
 from router.operator.node_rows import NodeList
+from router.operator.overview_answer import Overview
 from router.operator.protocol import NODE_HEADER, Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
@@ -189,6 +190,11 @@ class ServerRoutes(Controller):
     async def status(self, running: Given[Running]) -> answers.ServerState:
         """With the last reload."""
         return await running.status()
+
+    @question("/api/overview", "Everything at one glance: what came, failed and waits.")
+    async def overview(self, questions: Given[StoreQuestions]) -> Overview:
+        """With what needs a person first."""
+        return await questions.overview()
 
     @question("/api/rules", "The rules, their jobs and counters.")
     async def rules(self, questions: Given[StoreQuestions]) -> answers.RuleList:

@@ -1,0 +1,80 @@
+"""What needs a person now, in words, with the command that looks closer."""
+
+from collections.abc import Iterable, Iterator
+
+from router.legible import span
+from router.operator.node_rows import NodeRow
+from router.operator.overview_answer import (
+    Attention,
+    DeadLetters,
+    EndpointActivity,
+    RulesInForce,
+    StoreFill,
+    TargetActivity,
+    WaitingWork,
+)
+
+LATE_MS = 60_000
+"""Work that has been due for longer than this is late."""
+STORE_PERCENT = 80
+STORE_SOON_MS = 3 * 86_400_000
+REFUSED_MIN = 20
+
+
+def of_rules(rules: RulesInForce) -> Iterator[Attention]:
+    """The last reload failed."""
+    if rules.error is not None:
+        text = "the last reload failed; the rules before it stay in force"
+        yield Attention("reload", text, "router check")
+
+
+def of_store(store: StoreFill, now: int) -> Iterator[Attention]:
+    """It is nearly full, or soon will be."""
+    left = None if store.full_at is None else store.full_at - now
+    if left is not None and left <= 0:
+        text = f"the store is full ({store.percent} % of max_size): deliveries are refused"
+    elif left is not None and left < STORE_SOON_MS:
+        text = f"the store has {store.percent} % of max_size and is full in {span(left)}"
+    elif store.percent >= STORE_PERCENT:
+        text = f"the store has {store.percent} % of max_size"
+    else:
+        return
+    yield Attention("store", text, "router store info")
+
+
+def of_targets(targets: Iterable[TargetActivity]) -> Iterator[Attention]:
+    """Those that are not called as they should be."""
+    for target in targets:
+        if target.state != "healthy":
+            waiting = f"; {target.waiting} job(s) wait" if target.waiting else ""
+            text = f"the target {target.name} is {target.state}{waiting}"
+            yield Attention("target", text, "router targets", target.name)
+
+
+def of_work(waiting: WaitingWork, dead: DeadLetters, now: int) -> Iterator[Attention]:
+    """Dead letters, and what should have run long ago."""
+    if dead.count:
+        yield Attention("dead", f"{dead.count} dead letter(s)", "router dead")
+    if waiting.due_at is not None and (late := now - waiting.due_at) > LATE_MS:
+        text = f"a job of {waiting.target} has been due for {span(late)}"
+        yield Attention("late", text, "router targets", waiting.target)
+
+
+def of_nodes(nodes: Iterable[NodeRow]) -> Iterator[Attention]:
+    """Those that live and are to get no requests."""
+    for node in nodes:
+        if node.unready is not None and not node.gone:
+            text = f"the node {node.name} is not ready: {node.unready}"
+            yield Attention("node", text, "router doctor", node.name)
+
+
+def of_endpoints(endpoints: Iterable[EndpointActivity]) -> Iterator[Attention]:
+    """Those that nothing comes to any more, or that refuse more than they accept."""
+    for endpoint in endpoints:
+        accepted, refused = endpoint.deliveries.hour, endpoint.refused.hour
+        if endpoint.silent:
+            text = f"nothing comes to the endpoint {endpoint.name} any more"
+            yield Attention("endpoint", text, "router doctor", endpoint.name)
+        if endpoint.provider is not None and refused >= REFUSED_MIN and refused > accepted:
+            text = f"the endpoint {endpoint.name} refused {refused} requests within the last hour"
+            yield Attention("refused", text, "router deliveries --refused", endpoint.name)

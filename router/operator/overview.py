@@ -1,0 +1,184 @@
+"""The overview: what came, failed and waits, and what needs a person; nothing is scanned for it."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from router.model.settings import Retention
+from router.model.target import TargetRow
+from router.operator import attention
+from router.operator import overview_answer as answer
+from router.operator.activity import FAILED, RAN, Activity
+from router.operator.answers import ReloadState
+from router.operator.node_rows import NodeRow
+from router.rules.live import LiveRef
+from router.rules.ruleset import Ruleset
+from router.store.reads import StoreReads
+from router.store.values import Selector
+
+ROWS_MAX = 100
+"""Endpoints, and targets, that are listed."""
+NO_ENDPOINT = "-"
+DAY_MS = 86_400_000
+GROWTH_MIN_MS = 3_600_000
+"""Over a shorter time than this nobody can say how fast a store grows."""
+
+
+class ServerNow(NamedTuple):
+    """What only a server knows: how its last reload went, and which endpoints are silent."""
+
+    reload: ReloadState = ReloadState()
+    silent: Collection[str] = ()
+
+
+async def overview(
+    store: StoreReads,
+    live: LiveRef,
+    targets: Sequence[TargetRow],
+    nodes: tuple[NodeRow, ...],
+    server: ServerNow,
+    now: int,
+) -> answer.Overview:
+    """Everything at one glance, as of `now`. Raises StoreUnavailable."""
+    ruleset = live.current.ruleset
+    activity = Activity((), (), now)
+    hour, day = activity.charts()
+    endpoints = endpoint_rows(activity, ruleset, server.silent)
+    called, waiting = target_rows(activity, targets), waiting_work(targets)
+    dead = await dead_letters(store, targets)
+    fill = store_fill(await store.size(), ruleset.server.retention, activity.sizes(), now)
+    rules = await rules_in_force(store, live, server.reload)
+    return answer.Overview(
+        at=now,
+        attention=(
+            *attention.of_rules(rules),
+            *attention.of_store(fill, now),
+            *attention.of_targets(called),
+            *attention.of_work(waiting, dead, now),
+            *attention.of_nodes(nodes),
+            *attention.of_endpoints(endpoints),
+        ),
+        hour=hour,
+        day=day,
+        endpoints=tuple(endpoints[:ROWS_MAX]),
+        targets=tuple(called[:ROWS_MAX]),
+        refusals=refused_sums(activity),
+        waiting=waiting,
+        dead=dead,
+        nodes=nodes,
+        store=fill,
+        rules=rules,
+    )
+
+
+def endpoint_rows(
+    activity: Activity, ruleset: Ruleset, silent: Collection[str]
+) -> list[answer.EndpointActivity]:
+    """The endpoints of the file and others that something came to, the busiest first."""
+    names = {*ruleset.endpoints, *activity.names("delivery", "refusal")}
+    rows = [
+        answer.EndpointActivity(
+            name=name,
+            provider=one.shown_provider if (one := ruleset.endpoints.get(name)) else None,
+            deliveries=activity.sums("delivery", name),
+            refused=activity.sums("refusal", name),
+            hourly=activity.hourly("delivery", name),
+            hourly_refused=activity.hourly("refusal", name),
+            last_at=activity.last("delivery", name),
+            silent=name in silent,
+        )
+        for name in names
+    ]
+    rows.sort(key=lambda row: (-row.deliveries.day - row.refused.day, row.name))
+    return rows
+
+
+def target_rows(activity: Activity, targets: Iterable[TargetRow]) -> list[answer.TargetActivity]:
+    """The targets, those in trouble and then the busiest first."""
+    rows = [_target(activity, target) for target in targets]
+    rows.sort(key=lambda row: (row.state == "healthy", -row.attempts.day, row.name))
+    return rows
+
+
+def _target(activity: Activity, target: TargetRow) -> answer.TargetActivity:
+    name = target.name
+    mean, longest = activity.took(name)
+    return answer.TargetActivity(
+        name=name,
+        state=target.state,
+        attempts=activity.sums("attempt", name, RAN),
+        failed=activity.sums("attempt", name, FAILED),
+        dead=activity.sums("death", name),
+        hourly=activity.hourly("attempt", name, RAN),
+        hourly_failed=activity.hourly("attempt", name, FAILED),
+        mean_ms=mean,
+        max_ms=longest,
+        waiting=target.available + target.retryable + target.waiting,
+        standing_dead=target.dead,
+        due_at=target.due_at,
+    )
+
+
+def refused_sums(activity: Activity) -> tuple[answer.RefusedSums, ...]:
+    """By endpoint and reason, the most frequent of the day first."""
+    found = [
+        answer.RefusedSums(
+            None if name == NO_ENDPOINT else name,
+            reason,
+            activity.sums("refusal", name, (reason,)),
+        )
+        for name in activity.names("refusal")
+        for reason in activity.details("refusal", name)
+    ]
+    found.sort(key=lambda row: (-row.refused.day, row.endpoint or "", row.reason))
+    return tuple(found[:ROWS_MAX])
+
+
+def waiting_work(targets: Sequence[TargetRow]) -> answer.WaitingWork:
+    """All jobs that have not ended."""
+    states = {
+        state: sum(getattr(target, state) for target in targets)
+        for state in ("available", "waiting", "retryable", "running")
+    }
+    due = [(one.due_at, one.name) for one in targets if one.due_at is not None]
+    return answer.WaitingWork(states, *min(due, default=(None, None)))
+
+
+async def dead_letters(store: StoreReads, targets: Iterable[TargetRow]) -> answer.DeadLetters:
+    """How many, and the one of the newest delivery."""
+    count = sum(target.dead for target in targets)
+    newest = await store.jobs(Selector(state="dead", limit=1)) if count else ()
+    if not newest:
+        return answer.DeadLetters(count, None, None)
+    return answer.DeadLetters(count, newest[0].id, newest[0].ended_at)
+
+
+def store_fill(
+    held: int, retention: Retention, sizes: Sequence[tuple[int, int]], now: int
+) -> answer.StoreFill:
+    """How full the store is; of its sizes within the last day, when it will be full."""
+    limit = retention.refuse_at
+    grows, full_at = None, None
+    if sizes and now - sizes[0][0] >= GROWTH_MIN_MS:
+        begun, before = sizes[0]
+        grows = (held - before) * DAY_MS // (now - begun)
+        if held >= limit:
+            full_at = now
+        elif grows > 0:
+            full_at = now + (limit - held) * DAY_MS // grows
+    percent = 100 * held // max(retention.max_size, 1)
+    return answer.StoreFill(held, retention.max_size, percent, grows, full_at)
+
+
+async def rules_in_force(
+    store: StoreReads, live: LiveRef, reload: ReloadState
+) -> answer.RulesInForce:
+    """Which rules decide, since when, and whether a newer file was refused."""
+    ruleset = live.current.ruleset
+    published = await store.published()
+    at = reload.succeeded_at or None
+    if published is not None and published.generation == ruleset.generation:
+        at = published.at
+    error = reload.error or reload.unread
+    return answer.RulesInForce(
+        ruleset.generation, len(ruleset.rules), at, error, reload.at if error else None
+    )
