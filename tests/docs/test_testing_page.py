@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from router.cli.main import run
+from router.config import trial_schema
+from router.yaml_source import Entry, OpenEntry
 from tests.acceptance.process import ROOT
+from tests.docs.entries import keys
 from tests.docs.pages import blocks, reading, steps
 
 PAGE = (ROOT / "docs" / "testing.md").read_text("utf-8")
@@ -49,3 +52,10 @@ def test_the_second_file_passes_once_its_snapshot_is_there(
 def test_the_tests_of_the_example_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", str(ROOT / "rules.example.yaml")], {}) == 0
     assert " passed, 0 failed" in capsys.readouterr().out
+
+
+def test_every_key_is_described() -> None:
+    kinds = [one for one in vars(trial_schema).values() if isinstance(one, type)]
+    for kind in (one for one in kinds if issubclass(one, Entry) and one not in (Entry, OpenEntry)):
+        for key in {*keys(kind)} - {kind.shorthand}:
+            assert re.search(rf"`[^`]*\b{key}\b", PAGE), key
