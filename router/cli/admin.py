@@ -42,6 +42,10 @@ class NotAdminApi(click.ClickException):
         super().__init__(f"{response.url} is not a router's admin API")
 
 
+class WrongToken(click.ClickException):
+    """The server does not know the token, or was given none."""
+
+
 class MayNotSee(click.ClickException):
     """The token is valid, but its role may not do this."""
 
@@ -250,9 +254,9 @@ class AdminClient:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise click.ClickException(f"{self._base_url} does not answer: {error}") from None
         if response.status_code == 401:
-            raise click.ClickException(
+            raise WrongToken(
                 f"the server at {self._base_url} does not accept the token; "
-                "set ROUTER_TOKEN, or run this beside the server's store"
+                "set ROUTER_TOKEN, `router login` again, or run this beside the server's store"
             )
         return response
 

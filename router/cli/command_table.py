@@ -8,6 +8,9 @@ GROUPS: Mapping[str, Rows] = {
     "Run a router": {
         "new": ("router.cli.new", "Make a rules file, or something to paste into one."),
         "serve": ("router.cli.serve", "Run the server: receive, store and route deliveries."),
+        "login": ("router.cli.login", "Work with a router elsewhere from now on."),
+        "use": ("router.cli.login", "Choose the router that commands speak to."),
+        "logout": ("router.cli.login", "Forget a router elsewhere, and its token."),
         "completion": ("router.cli.completion", "Shell completion for bash, zsh or fish."),
     },
     "Look at what came, and what became of it": {

@@ -6,7 +6,7 @@ import msgspec
 from router.cli.completion_values import endpoint_names, rule_ids
 from router.cli.explain_input import Explanation, explain_payload, explain_stored
 from router.cli.explain_json import explanation_json
-from router.cli.options import Options, place_options
+from router.cli.options import Options, is_given, place_options
 from router.cli.output import print_exact
 from router.errors import NotFound, UsageError
 
@@ -48,7 +48,7 @@ def explain(
     else:
         if delivery is not None or endpoint is None or event is None:
             raise UsageError("--payload takes --endpoint NAME and --event NAME, and no delivery")
-        if place.server is not None:
+        if is_given("server"):
             raise UsageError("--payload is explained by the rules file here: leave --server out")
         found = explain_payload(place, payload, endpoint, event)
     if rule is not None:

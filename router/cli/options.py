@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,8 @@ class Options(msgspec.Struct, frozen=True):
         if self.server is not None:
             raise UsageError(
                 f"this works on the store here, not at {self.server}: "
-                "leave --server out, or run it beside that server"
+                "leave --server out, or run it beside that server; "
+                "`--server local` means the store here"
             )
         from router.wiring.stores import exists
 
@@ -160,7 +162,7 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "server": click.option(
         "--server",
         metavar="URL",
-        help="The admin address of a server elsewhere, with the token ROUTER_TOKEN.",
+        help="The admin URL of a router elsewhere (with ROUTER_TOKEN), or its name (`router use`).",
     ),
 }
 
@@ -179,7 +181,9 @@ def place_options(*names: str) -> Callable[[Command], Command]:
             here = {name: given.pop(name, None) for name in _FIELDS}
             # `targets --server URL pause NAME`: what stands before the subcommand counts for it.
             before = {name: c.params[name] for name in here if (c := _who_said(name)) is not None}
-            command(place=_place(here | before, rules_argument), **given)
+            asked = here | before
+            asked["server"], token = _router_asked(asked["server"], may="server" in chosen)
+            command(place=_place(asked, rules_argument, token), **given)
 
         decorated: Command = with_place
         for name in reversed(chosen):
@@ -204,19 +208,40 @@ def _who_said(name: str) -> click.Context | None:
     return None
 
 
-def _refuse_bad_server(server: str) -> None:
-    if not server.startswith(("http://", "https://")):
-        raise UsageError(
-            f"--server takes a URL like https://router.example.net:8001, not {server!r}"
-        )
+def _router_asked(server: str | None, *, may: bool) -> tuple[str | None, str | None]:
+    """
+    The address to ask and the token for it: of `--server`, a URL or a name, else of the router in
+    use (`router use`), unless the command line names something here or `may` only work here.
+    """
+    here = ("rules", "store", "admin", "dev")
+    if not may or (server is None and any(_who_said(name) for name in here)):
+        return None, os.environ.get("ROUTER_TOKEN")
+    from router.cli.contexts import router_asked
+
+    name, address, token = router_asked(server, os.environ)
+    _say_where(name, address)
+    return address, token
+
+
+def _say_where(name: str | None, address: str | None) -> None:
+    """Once, beside the answer: that it is not the router here that is spoken to."""
+    said = click.get_current_context().meta
+    if address is None or "router.where" in said:
+        return
+    said["router.where"] = address
+    if name is not None or sys.stderr.isatty():
+        click.echo(f"at {name}, {address}" if name else f"at {address}", err=True)
+
+
+def _refuse_local_settings() -> None:
     for name in ("store", "admin"):
         if _who_said(name) is not None:
             raise UsageError(f"--server uses its own settings: leave --{name} out")
 
 
-def _place(given: dict[str, Any], argument: str | None) -> Options:
+def _place(given: dict[str, Any], argument: str | None, token: str | None) -> Options:
     if given["server"] is not None:
-        _refuse_bad_server(given["server"])
+        _refuse_local_settings()
     if argument is not None:
         refuse_two_files(given["rules"], argument)
         given["rules"] = argument
@@ -230,7 +255,7 @@ def _place(given: dict[str, Any], argument: str | None) -> Options:
         listen=given["listen"],
         admin=given["admin"],
         server=given["server"],
-        token=os.environ.get("ROUTER_TOKEN"),
+        token=token,
         environ=os.environ,
     )
 
