@@ -2,7 +2,6 @@
 
 import os
 import sys
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -13,6 +12,7 @@ from router.cli.contexts import LOCAL, NAME, Context, Contexts
 from router.cli.output import note, print_json, print_table
 from router.egress import is_local_name, listens_locally
 from router.errors import UsageError
+from router.operator.answers import Whoami
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 
@@ -47,7 +47,7 @@ def login(*, server: str, name: str | None, insecure: bool, as_json: bool) -> No
     if as_json:
         print_json({"name": name, "server": server, "who": who, "token_in": where})
         return
-    click.echo(f"{name} is in use: {server}, as {who['name']} ({who['role']})")
+    click.echo(f"{name} is in use: {server}, as {who.name} ({who.role})")
     if where:
         note(f"the token is in {'the ' if context.in_keyring else ''}{where}")
     note(f"`router use {LOCAL}` goes back to the router on this machine")
@@ -123,7 +123,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _proved(server: str) -> tuple[str | None, dict[str, Any]]:
+def _proved(server: str) -> tuple[str | None, Whoami]:
     """A token that the router takes (None: it needs none), and whose it says that it is."""
     try:
         return None, _whoami(server, None)
@@ -132,9 +132,9 @@ def _proved(server: str) -> tuple[str | None, dict[str, Any]]:
         return token, _whoami(server, token)
 
 
-def _whoami(server: str, token: str | None) -> dict[str, Any]:
+def _whoami(server: str, token: str | None) -> Whoami:
     with AdminClient(server, token, store=None) as client:
-        return client.read("/api/whoami", {}, dict)
+        return client.read("/api/whoami", {}, Whoami)
 
 
 def _asked_token() -> str:

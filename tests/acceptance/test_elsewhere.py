@@ -149,3 +149,28 @@ def test_work_there_is_followed_and_paused_not_that_here(machines: Machines) -> 
         assert following.wait(PATIENCE_S) == 0
     assert "succeeded" in rest
     assert "two" in rest
+
+
+def test_a_router_that_was_logged_in_to_is_asked_until_another_is_in_use(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    [delivery] = machines.listed("deliveries")
+    here = (machines.own()["id"], "")
+    assert here[0] != delivery["id"]
+    code, out, _ = machines.on(machines.here, "login", machines.url, "--name", "there")
+    assert (code, out) == (0, f"there is in use: {machines.url}, as token (operator)\n")
+    monkeypatch.delenv("ROUTER_TOKEN")
+
+    def seen(*more: str) -> tuple[str, str]:
+        code, out, err = machines.on(machines.here, "deliveries", "--json", *more)
+        assert code == 0
+        [found] = json.loads(out)
+        return found["id"], err
+
+    assert seen() == (delivery["id"], f"at there, {machines.url}\n")
+    assert seen("--server", "local") == seen("-f", str(machines.here.path)) == here
+    code, out, err = machines.on(machines.here, "targets", "pause", "erp")
+    assert (code, out.split()[:2], err) == (0, ["erp", "paused"], f"at there, {machines.url}\n")
+    assert machines.on(machines.here, "use", "local")[0] == 0
+    assert seen() == here
