@@ -171,6 +171,7 @@ def test_a_router_that_was_logged_in_to_is_asked_until_another_is_in_use(
     assert seen() == (delivery["id"], f"at there, {machines.url}\n")
     assert seen("--server", "local") == seen("-f", str(machines.here.path)) == here
     code, out, err = machines.on(machines.here, "targets", "pause", "erp")
-    assert (code, out.split()[:2], err) == (0, ["erp", "paused"], f"at there, {machines.url}\n")
+    assert (code, err) == (0, f"at there, {machines.url}\n")
+    assert out.startswith("erp paused")
     assert machines.on(machines.here, "use", "local")[0] == 0
     assert seen() == here
