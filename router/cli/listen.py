@@ -12,7 +12,12 @@ from router.cli.options import Options, place_options
 @click.command()
 @click.argument("endpoints", nargs=-1, shell_complete=endpoint_names)
 @place_options("dev", "store", "admin", "server")
-@click.option("--to", required=True, metavar="URL", help="The target: http://localhost:3000/hook.")
+@click.option(
+    "--to",
+    required=True,
+    metavar="URL",
+    help="The target: 3000, localhost:3000/hook or http://localhost:3000/hook.",
+)
 @click.option(
     "--endpoint", "more_endpoints", metavar="NAME", multiple=True, help="As the argument ENDPOINTS."
 )

@@ -34,7 +34,7 @@ _LINES_MAX = 10
     help="Change the sample: JSON or text (a number stays text where the sender sends text).",
 )
 @click.option("--payload", metavar="FILE", help="The bytes to send (- is stdin).")
-@click.option("--to", metavar="URL", help="Another router than `listen` here, or a whole address.")
+@click.option("--to", metavar="URL", help="Another router (8010), or a whole address.")
 @click.option("--count", type=click.IntRange(1, 1_000_000), default=1, help="How many requests.")
 @click.option("--batch", type=click.IntRange(1), help="How many events in each request.")
 @click.option("--all", is_flag=True, help="Send one of every event of this sender.")

@@ -17,6 +17,7 @@ from router.cli.option_file import read_named
 from router.cli.options import Options
 from router.cli.output import note
 from router.cli.set_values import set_value
+from router.cli.url_option import whole_url
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.settings import Endpoint
@@ -218,10 +219,10 @@ def url_of(to: str | None, ruleset: Ruleset, path: str) -> str:
     if to is None:
         url = loopback(ruleset.server.listen) + path
         return url if ruleset.server.tls is None else url.replace("http:", "https:", 1)
-    parts = urlsplit(to)
+    parts = urlsplit(url := whole_url(to))
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"--to takes a URL like http://127.0.0.1:8000, not {to!r}")
-    return to if parts.path not in ("", "/") else f"{parts.scheme}://{parts.netloc}{path}"
+        raise UsageError(f"--to takes a URL like http://127.0.0.1:8000, or a port, not {to!r}")
+    return url if parts.path not in ("", "/") else f"{parts.scheme}://{parts.netloc}{path}"
 
 
 def send_each(

@@ -11,6 +11,7 @@ import httpx
 import msgspec
 
 from router.cli.admin import no_answer
+from router.cli.url_option import whole_url
 from router.clock import Clock
 from router.errors import UsageError
 from router.model.delivery import REMOVED
@@ -30,20 +31,24 @@ MARK = "router-delivery"
 """The one header that is added: the delivery's id, the same if it ever comes twice."""
 
 
-def checked(url: str) -> str:
+def checked(to: str) -> str:
     """
-    The address to forward to.
+    The address to forward to, of `3000`, `localhost:3000/hook` or a URL.
 
     Raises:
         UsageError: it is none.
     """
+    url = whole_url(to)
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise UsageError(f"--to takes a URL like http://localhost:3000/hook, not {url!r}")
+        raise UsageError(
+            f"--to takes a port (3000), HOST:PORT/PATH or a URL (http://localhost:3000/hook), "
+            f"not {to!r}"
+        )
     if parts.fragment:
         raise UsageError(f"--to takes a URL without #{parts.fragment[:20]}")
     return url if parts.path else urlunsplit(parts._replace(path="/"))

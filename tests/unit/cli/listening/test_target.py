@@ -122,7 +122,11 @@ async def test_a_header_that_cannot_be_sent_is_an_error_of_this_delivery(
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:3000", "ftp://h/", "http://", "http://h/#x", "http://h:x/", "http://[/"]
+    "url",
+    [
+        *("ftp://h/", "http://", "http://h/#x", "http://h:x/", "http://[/", "h", "h/x", "a@h:1/"),
+        *("0", "123456", "3000#x", "localhost:99999", "localhost:x"),
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="--to"):
@@ -131,3 +135,4 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 
 def test_an_address_has_a_path() -> None:
     assert checked("http://localhost:3000") == "http://localhost:3000/"
+    assert checked("3000") == "http://localhost:3000/"
