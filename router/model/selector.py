@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-_TIME = "2h (ago) or an RFC 3339 time."
+_TIME = "2h (ago), 12:30 (UTC) or an RFC 3339 time."
 
 
 class Criteria(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
