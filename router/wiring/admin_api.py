@@ -14,11 +14,13 @@ from litestar import Litestar
 from router import __version__
 from router import log as logs
 from router.clock import Clock
+from router.model.delivery import Delivery
 from router.operator.answers import ReloadState
 from router.operator.protocol import Recovering, Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
+from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
@@ -108,4 +110,16 @@ def page_services(
         sessions=Sessions(clock=clock, random=secrets.token_bytes),
         assets=assets,
         trying=asyncio.Lock(),
+        make_test=_made_test,
     )
+
+
+def _made_test(ruleset: Ruleset, delivery: Delivery) -> str:
+    """A test of the rules; what it is tried with is imported when somebody wants one."""
+    from router.rehearsal import TrialRunner  # noqa: PLC0415 - a server seldom needs it
+    from router.rehearsal.made_test import as_text, expected, sending_of, test_of  # noqa: PLC0415
+
+    sending = sending_of(ruleset, delivery, exact=False)
+    runner = TrialRunner(ruleset, environ={}, random_bytes=secrets.token_bytes)
+    expect = expected(runner, sending, delivery.received_at)
+    return as_text(test_of(sending, sending.payload, expect, delivery))

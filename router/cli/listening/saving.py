@@ -8,7 +8,7 @@ from pathlib import Path
 
 from router.cli.output import moment
 from router.cli.whole_file import write_whole
-from router.cli.yaml_json import yaml_json
+from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.expressions import NotJson, decode_json
 from router.operator.answers import FollowedDelivery

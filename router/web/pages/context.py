@@ -9,6 +9,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound, UsageError
+from router.model.delivery import Delivery
 from router.model.selector import FIELDS, Criteria
 from router.operator.answers import Deliveries, Jobs
 from router.operator.criteria import criteria
@@ -17,6 +18,7 @@ from router.operator.questions import StoreQuestions
 from router.operator.requests import ReplayRequest
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
+from router.rules.ruleset import Ruleset
 from router.store.values import Selector
 from router.web.admin.callers import Callers
 from router.web.admin.query import (
@@ -46,7 +48,7 @@ Listing = Callable[[Selector, str | None], Awaitable[Deliveries | Jobs]]
 class Services(msgspec.Struct, frozen=True):
     """
     What all pages work with. `name` makes a new name for a replay; `trying` is held while a
-    condition is tried.
+    condition is tried; `make_test` makes a delivery a test of rules, in YAML.
     """
 
     questions: StoreQuestions
@@ -61,6 +63,7 @@ class Services(msgspec.Struct, frozen=True):
     sessions: Sessions
     assets: Assets
     trying: asyncio.Lock
+    make_test: Callable[[Ruleset, Delivery], str]
 
 
 class PageContext(Services, frozen=True):

@@ -1,38 +1,52 @@
-"""A condition tried on a stored delivery: an expression in, a verdict and its leaves out."""
+"""A condition tried on a stored delivery: its verdict, what `check` says of it, a rule of it."""
 
 import asyncio
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import msgspec
 from litestar import Controller
 from litestar.params import FromPath
 
-from router.errors import ExpressionError, NotFound, UsageError
-from router.expressions import Expression
+from router.config.lone_rule import CheckedCondition, RuleText, check_rule, mended, rule_text
+from router.errors import Diagnostic, ExpressionError, NotFound, UsageError
 from router.expressions import compile as compiled
-from router.expressions.trace import Trace, trace
-from router.model.delivery import as_request
-from router.operator.new_jobs import provider_of
+from router.expressions.trace import Trace
 from router.operator.where import unknown_names
 from router.rules.ruleset import Ruleset
-from router.rules.scope import ROOTS, event_scope
+from router.rules.scope import ROOTS
 from router.store.values import DeliveryRecord
 from router.web.admin.query import QueryParameter
 from router.web.admin.request import Given
 from router.web.pages.context import PageContext
+from router.web.pages.fields import fields_of
 from router.web.pages.request import Shown, page
+from router.web.pages.trying import scope_of, tried, within
 
 T = TypeVar("T")
 
 TEXT_MAX = 4_096
 BODY_MAX = 262_144
+TESTED_BODY_MAX = 65_536
+TESTED_RULES_MAX = 1_000
+"""Beyond these a test is so large, or takes so long, that the command line makes it."""
 PATIENCE_S = 2.0
 _ASKED = (
     QueryParameter("text", "The condition."),
     QueryParameter("event", "On the event of this index, counted from 0."),
+    QueryParameter("rule", "`yes`: also make a rule of it, with a test."),
 )
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """
+    What is said of a condition, the line of it that is meant in three parts, the middle one being
+    the fault, and the condition as it should be, if only one is right.
+    """
+
+    said: Diagnostic
+    line: tuple[str, str, str]
+    better: str | None
 
 
 class TryPages(Controller):
@@ -40,90 +54,130 @@ class TryPages(Controller):
 
     @page("/deliveries/{delivery:str}/try", payloads=True)
     async def try_one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
-        """What it gives, or what is wrong with it."""
+        """What it gives, what is wrong with it, and what it would be as a rule."""
         query = context.query(*_ASKED)
         record = await context.questions.record(delivery)
-        text = query.text("text") or ""
+        text = (query.text("text") or "").replace("\r\n", "\n").strip()
         number = query.number("event", record.events[0].index if record.events else 0, 1_000_000)
-        found: dict[str, Any] = {"tried": None, "wrong": None, "error": None}
-        try:
-            if text:
-                found["tried"] = await _tried(context, record, text, number)
-        except ExpressionError as error:
-            found |= {"wrong": error, "line": wrong_line(text, error)}
-        except (UsageError, NotFound) as error:
-            found["error"] = str(error)
+        attempt = _Try(context, record, text, number)
         return context.page(
             "try.html", d=record.delivery, text=text, number=number,
-            events=record.events[:20], roots=sorted(ROOTS), **found,
+            events=record.events[:20], roots=sorted(ROOTS),
+            **await attempt.found(make=query.text("rule") == "yes"),
         )  # fmt: skip
 
 
-async def _tried(context: PageContext, record: DeliveryRecord, text: str, number: int) -> Trace:
-    """One is tried at a time: it may take a while, and slows the loop."""
-    if len(text) > TEXT_MAX:
-        raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
-    if len(record.delivery.body) > BODY_MAX:
-        raise UsageError("its body is too large to try conditions on it here; use router explain")
-    expression = compiled(text)
-    ruleset = context.live.current.ruleset
-    for error in unknown_names(expression, ruleset):
-        raise error
-    async with context.trying:
-        return await asyncio.to_thread(
-            within, PATIENCE_S, lambda: tried(expression, record, number, ruleset)
+class _Try:
+    """One condition on one event of one delivery."""
+
+    def __init__(
+        self, context: PageContext, record: DeliveryRecord, text: str, number: int
+    ) -> None:
+        self._context = context
+        self._ruleset = context.live.current.ruleset
+        self._record = record
+        self._text = text
+        self._number = number
+
+    async def found(self, *, make: bool) -> dict[str, Any]:
+        """What the page shows of it."""
+        found: dict[str, Any] = {
+            "tried": None, "error": None, "advice": [], "made": None,
+            "fields": (), "own": _own_names(self._ruleset),
+        }  # fmt: skip
+        try:
+            self._check_sizes()
+            scope = scope_of(self._record, self._number, self._ruleset)
+            found["fields"] = fields_of(scope)
+            if self._text or make:
+                found["advice"], rule, checked = await self._checked(event_name(scope))
+            if self._text:
+                found["tried"] = await self._tried()
+            if make:
+                found["made"] = await self._made(rule, checked)
+        except ExpressionError as error:
+            if not found["advice"]:
+                found["advice"] = [advice(self._text, as_diagnostic(self._text, error))]
+        except (UsageError, NotFound) as error:
+            found["error"] = str(error)
+        return found
+
+    def _check_sizes(self) -> None:
+        if len(self._text) > TEXT_MAX:
+            raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
+        if len(self._record.delivery.body) > BODY_MAX:
+            raise UsageError(
+                "its body is too large to try conditions on it here; use router explain"
+            )
+
+    async def _tried(self) -> Trace:
+        expression = compiled(self._text)
+        for error in unknown_names(expression, self._ruleset):
+            raise error
+        return await self._apart(
+            lambda: within(
+                PATIENCE_S, lambda: tried(expression, self._record, self._number, self._ruleset)
+            )
         )
 
+    async def _checked(self, event: str | None) -> tuple[list[Advice], RuleText, CheckedCondition]:
+        rule = rule_text(
+            self._free_name(event), endpoint=self._record.delivery.endpoint, event=event,
+            condition=self._text,
+        )  # fmt: skip
+        checked = await self._apart(lambda: check_rule(self._ruleset, rule))
+        return [advice(self._text, d) for d in checked.found], rule, checked
 
-class _TooLong(BaseException):
-    """Passes everything that catches errors of an expression."""
+    async def _made(self, rule: RuleText, checked: CheckedCondition) -> str:
+        """The rule and its test, as text to copy."""
+        if checked.rule is None:
+            raise UsageError("no rule can be made of it before its errors are mended")
+        d = self._record.delivery
+        if len(d.body) > TESTED_BODY_MAX or len(self._ruleset.rules) > TESTED_RULES_MAX:
+            raise UsageError(f"it is too much for this page: `router new test {d.id}` makes a test")
+        more = msgspec.structs.replace(self._ruleset, rules=(*self._ruleset.rules, checked.rule))
+        make = self._context.make_test
+        return f"rules:\n{rule.text}{await self._apart(lambda: make(more, d))}"
 
+    async def _apart(self, work: Callable[[], T]) -> T:
+        """One at a time: it may take a while, and slows the loop."""
+        async with self._context.trying:
+            return await asyncio.to_thread(work)
 
-def within(seconds: float, work: Callable[[], T]) -> T:
-    """
-    Do some work of pure Python, but no longer than this: nested projections can take for ever.
-
-    Raises:
-        UsageError: it took too long.
-    """
-    until = time.monotonic() + seconds
-
-    def look(_frame: object, _event: str, _arg: object) -> None:
-        if time.monotonic() > until:
-            raise _TooLong
-
-    before = sys.gettrace()
-    sys.settrace(look)
-    try:
-        return work()
-    except _TooLong:
-        raise UsageError(f"it was not finished in {seconds:g} s and was given up") from None
-    finally:
-        sys.settrace(before)
-
-
-def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: Ruleset) -> Trace:
-    """
-    Judge one event of a delivery by today's providers, variables and definitions.
-
-    Raises:
-        NotFound: it has no such event, or its provider is gone.
-    """
-    d = record.delivery
-    reading = provider_of(d, ruleset).read(as_request(d))
-    if (read := next((event for event in reading.events if event.index == number), None)) is None:
-        raise NotFound(
-            f"it has no event {number}: {reading.reason or 'events are numbered from 0'}"
-        )
-    event = read.event({entry.index: entry.id for entry in record.events}.get(number, ""))
-    scope = event_scope(ruleset.roots(d), d, event, ruleset.defines)
-    return trace(expression, scope, thorough=True)
+    def _free_name(self, event: str | None) -> str:
+        words = f"{self._record.delivery.endpoint}-{event or 'events'}".lower()
+        name = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in words).split())
+        taken = {rule.id for rule in self._ruleset.rules}
+        return next(n for at in range(1, len(taken) + 2) if (n := _numbered(name, at)) not in taken)
 
 
-def wrong_line(text: str, error: ExpressionError) -> tuple[str, str, str]:
-    """The line that has the fault: what stands before it, the fault, what comes after."""
-    start, end = min(error.start, len(text)), min(max(error.end, error.start + 1), len(text))
-    first = text.rfind("\n", 0, start) + 1
-    last = text.find("\n", start)
-    last = len(text) if last < 0 else last
-    return text[first:start], text[start : min(end, last)], text[min(end, last) : last]
+def advice(text: str, d: Diagnostic) -> Advice:
+    """A diagnostic of a condition for people."""
+    line, start = text.split("\n")[d.line - 1], d.column - 1
+    end = start + max(1, d.width)
+    return Advice(d, (line[:start], line[start:end], line[end:]), mended(text, d))
+
+
+def as_diagnostic(text: str, error: ExpressionError) -> Diagnostic:
+    """What is wrong with a condition, said as `check` says it."""
+    before = text[: error.start]
+    return Diagnostic(
+        code=error.code, message=error.message, hint=error.hint,
+        line=before.count("\n") + 1, column=len(before) - before.rfind("\n"),
+        width=error.end - error.start,
+    )  # fmt: skip
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name}-{number}"
+
+
+def event_name(scope: Mapping[str, Any]) -> str | None:
+    """An event as `events` of a rule names it; None: no pattern means this one alone."""
+    name, action = scope["event"], scope["action"]
+    named = f"{name}.{action}" if action else name
+    return None if "*" in named else named
+
+
+def _own_names(ruleset: Ruleset) -> list[str]:
+    return [*(f"var.{n}" for n in ruleset.variables), *(f"def.{n}" for n in ruleset.defines)]
