@@ -45,35 +45,24 @@ def listed(providers: Mapping[str, Provider]) -> str:
 
 def _row(provider: Provider) -> dict[str, str]:
     d = provider.definition
-    signed = dict.fromkeys(_signed_text(rule) for rule in d.ways)
-    ages = dict.fromkeys(rule.tolerance for rule in d.ways if rule.tolerance)
     return {
         "Sender": f"[{provider.label}](providers/{page_name(provider)}.md)",
         "`provider:`": _headers((provider.name, *provider.aliases)),
-        "How it proves itself": ", or ".join(dict.fromkeys(_KINDS[rule.scheme] for rule in d.ways)),
-        "Signed": " or ".join(filter(None, signed)),
-        "Fresh": " or ".join(ages),
-        "Known again by": _source(d.id) if d.id else "",
-        "Handshake": " and ".join(dict.fromkeys(h.method for h in d.respond)),
-        "Answer within": d.ack_within or "",
-        "Largest body": d.body_max,
+        "Proof": " or ".join(dict.fromkeys(_KINDS[rule.scheme] for rule in d.ways)),
         "Held against": "" if d.generic else _ORACLES[d.oracle],
     }
 
 
 def _signed_text(rule: VerifyRule) -> str:
-    """What is signed, in a cell of a table; "" for a secret that is sent as it is."""
-    if rule.scheme not in SIGNATURES:
-        return "a hash of the body" if rule.body_hash else ""
+    """What is signed, in a cell of a table."""
     text = rule.message.replace("\n", "\\n").replace("|", "\\|")
-    return f"`{text}`" if len(text) <= _CELL_MAX else f"`{text[:_CELL_MAX]}`…"
+    return f"`{text}`"
 
 
-_CELL_MAX = 60
 _ORACLES = {
     "library": "its library",
-    "vector": "a published vector",
-    "none": "its documentation only",
+    "vector": "its examples",
+    "none": "its documentation",
 }
 
 
@@ -84,16 +73,16 @@ def page_name(provider: Provider) -> str:
 
 
 _KINDS = {
-    "hmac": "a signature (HMAC)",
-    "ecdsa": "a signature (ECDSA, public key)",
-    "ed25519": "a signature (Ed25519, public key)",
-    "rsa": "a signature (RSA, public key)",
-    "token": "a token",
-    "basic": "a user and password",
-    "jwt": "a bearer token (JWT)",
-    "introspection": "a bearer token that its issuer is asked about",
-    "python": "a function of the user's own",
-    "none": "nothing",
+    "hmac": "HMAC",
+    "ecdsa": "ECDSA",
+    "ed25519": "Ed25519",
+    "rsa": "RSA",
+    "token": "token",
+    "basic": "password",
+    "jwt": "JWT",
+    "introspection": "introspection",
+    "python": "function",
+    "none": "none",
 }
 
 
