@@ -34,11 +34,13 @@ def codes_markdown() -> str:
 
 
 def _section(title: str, table: dict[str, Code]) -> str:
-    rows = [
-        f"| [`{code}`](codes/{code}.md) | {c.severity} | {c.about} |" for code, c in table.items()
-    ]
-    head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
+    rows = [f"| [`{code}`](codes/{code}.md) | {_about(c)} |" for code, c in table.items()]
+    head = [f"## {title}", "", "| code | what is wrong |", "|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
+
+
+def _about(row: Code) -> str:
+    return row.about if row.severity == "error" else f"*{row.severity}:* {row.about}"
 
 
 def _ignorable(code: str) -> str:
