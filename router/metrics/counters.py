@@ -1,10 +1,10 @@
 """What the router counts: one verb a thing that happens."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from router.metrics.registry import MetricFactory
-from router.metrics.samples import Evaluations
+from router.metrics.samples import Durations, Evaluations
 
 ACK_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 COMMIT_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 2.5)
@@ -26,6 +26,21 @@ class RuleTotals(NamedTuple):
     last_matched_at: int | None = None
 
 
+ActivityKey = tuple[Literal["delivery", "refusal", "attempt"], str, str]
+"""What happened, to which endpoint or target, and how."""
+
+
+class ActivityTotals(NamedTuple):
+    """
+    How often it happened since this process began, and milliseconds: of all together, and of the
+    longest since somebody asked.
+    """
+
+    times: int
+    ms: int = 0
+    longest_ms: int = 0
+
+
 class Metrics:
     """
     Everything the router counts. Times in seconds.
@@ -43,12 +58,12 @@ class Metrics:
         self._make_running(self._made)
 
     def _make_arrivals(self, made: MetricFactory) -> None:
-        deliveries = made.counter(
+        self._deliveries = made.counter(
             "router_deliveries", "Genuine deliveries, by what became of them", "endpoint", "result"
         )
-        self.delivered = deliveries.add
+        self.delivered = self._deliveries.add
         """One genuine delivery: accepted, duplicate, unmatched, unparsed or too_complex."""
-        self.received = deliveries.under
+        self.received = self._deliveries.under
         """Genuine deliveries of an endpoint so far, duplicates too."""
         self._refused = made.counter(
             "router_refused", "Requests refused, by reason", "endpoint", "reason"
@@ -122,6 +137,9 @@ class Metrics:
         """One job ended: succeeded, dead or cancelled."""
         self.attempted = made.counter("router_attempts", "Attempts ended", "kind", "outcome").add
         """One attempt ended: succeeded, failed, dead, interrupted, dry or skipped."""
+        self._calls = Durations()
+        self.called = self._calls.add
+        """One attempt of a target ended, by outcome, after so many milliseconds."""
         self.cancelled = made.counter(
             "router_cancelled", "Jobs that will not run, by reason", "reason"
         ).add
@@ -213,6 +231,17 @@ class Metrics:
             )
             for rule in dict.fromkeys((*asked, *matched, *erred))
         }
+
+    def activity(self) -> Mapping[ActivityKey, ActivityTotals]:
+        """What happened since this process began, but for the longest: that is taken by asking."""
+        totals: dict[ActivityKey, ActivityTotals] = {}
+        for (endpoint, result), count in self._deliveries.samples():
+            totals["delivery", endpoint, result] = ActivityTotals(int(count))
+        for (endpoint, reason), count in self._refused.samples():
+            totals["refusal", endpoint, reason] = ActivityTotals(int(count))
+        for (target, outcome), took in self._calls.take():
+            totals["attempt", target, outcome] = ActivityTotals(*took)
+        return totals
 
     def secret_used(self, secret: str, at: int | None = None) -> None:
         """A secret, by its name, proved a delivery genuine, at that Unix millisecond."""

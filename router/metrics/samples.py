@@ -76,6 +76,29 @@ class Count:
         return list(self._values.items())
 
 
+class Durations:
+    """How often things ended and how long they took, by two names."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values = defaultdict[tuple[str, str], list[int]](lambda: [0, 0, 0])
+
+    def add(self, first: str, second: str, milliseconds: int) -> None:
+        """One more."""
+        value = self._values[first, second]
+        value[0] += 1
+        value[1] += milliseconds
+        value[2] = max(value[2], milliseconds)
+
+    def take(self) -> list[tuple[tuple[str, str], tuple[int, int, int]]]:
+        """How many so far, their sum, and the longest since it was taken last."""
+        taken = [(names, (value[0], value[1], value[2])) for names, value in self._values.items()]
+        for value in self._values.values():
+            value[2] = 0
+        return taken
+
+
 class Evaluations:
     """
     How often each rule was evaluated. Most events share their candidates with others: those are

@@ -3,14 +3,15 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 
+from router.model.activity import EVER, MINUTE_S, QUARTER_S, ActivityCount, ActivityKind
 from router.operator.overview_answer import Chart, Sums
-from router.store.values import ActivityCount, ActivityKind
+from router.store.reads import StoreReads
 
-MINUTE_S, QUARTER_S = 60, 900
 HOUR_SPANS, DAY_SPANS = 60, 96
 HOURS = 24
 
-FAILED = frozenset({"failed", "dead"})
+DEAD = frozenset({"dead"})
+FAILED = DEAD | {"failed"}
 """Outcomes of attempts that failed."""
 RAN = FAILED | {"succeeded", "interrupted"}
 """Outcomes of attempts that called something."""
@@ -18,15 +19,31 @@ RAN = FAILED | {"succeeded", "interrupted"}
 
 class Activity:
     """
-    What was counted by minutes of the last hour and by quarters of an hour of the last day, as of
-    `now`, Unix milliseconds.
+    What was counted by minutes of the last hour, by quarters of an hour of the last day, and ever,
+    as of `now`, Unix milliseconds.
     """
 
     def __init__(
-        self, minutes: Iterable[ActivityCount], quarters: Iterable[ActivityCount], now: int
+        self,
+        minutes: Iterable[ActivityCount],
+        quarters: Iterable[ActivityCount],
+        ever: Iterable[ActivityCount],
+        now: int,
     ) -> None:
         self._hour = _Window(minutes, MINUTE_S, HOUR_SPANS, now)
         self._day = _Window(quarters, QUARTER_S, DAY_SPANS, now)
+        self.last_delivery = {one.name: one.most for one in ever}
+        """About when the last delivery of an endpoint came."""
+
+    @classmethod
+    async def read(cls, store: StoreReads, now: int) -> "Activity":
+        """What the store has of it. Raises StoreUnavailable."""
+        return cls(
+            await store.activity(MINUTE_S, _begins(MINUTE_S, HOUR_SPANS, now)),
+            await store.activity(QUARTER_S, _begins(QUARTER_S, DAY_SPANS, now)),
+            await store.activity(EVER, 0),
+            now,
+        )
 
     def charts(self) -> tuple[Chart, Chart]:
         """Of the last hour, and of the last day."""
@@ -59,13 +76,8 @@ class Activity:
             return None, None
         return sum(one.total for one in ran) // count, max(one.most for one in ran)
 
-    def last(self, kind: ActivityKind, name: str) -> int | None:
-        """About when it happened the last time."""
-        times = (one.at for window in (self._hour, self._day) for one in window.of(kind, name))
-        return max(times, default=None)
-
     def sizes(self) -> list[tuple[int, int]]:
-        """How many bytes the store held at the ends of these spans, the oldest first."""
+        """How many bytes the store held at the beginning of quarters, the oldest first."""
         return [(one.at, one.most) for one in self._day.of("store", "")]
 
 
@@ -74,7 +86,7 @@ class _Window:
 
     def __init__(self, counts: Iterable[ActivityCount], step_s: int, number: int, now: int) -> None:
         self._step, self._number = step_s * 1000, number
-        self._begins = now - now % self._step - (number - 1) * self._step
+        self._begins = _begins(step_s, number, now)
         self.by_name: dict[str, dict[str, list[ActivityCount]]] = defaultdict(dict)
         for count in counts:
             if count.at >= self._begins:
@@ -101,11 +113,17 @@ class _Window:
             deliveries=tuple(self.spans(self._all("delivery"))),
             refused=tuple(self.spans(self._all("refusal"))),
             failed=tuple(self.spans(c for c in self._all("attempt") if c.detail in FAILED)),
-            dead=tuple(self.spans(self._all("death"))),
+            dead=tuple(self.spans(c for c in self._all("attempt") if c.detail in DEAD)),
         )
 
     def _all(self, kind: ActivityKind) -> Iterator[ActivityCount]:
         return (count for counts in self.by_name.get(kind, {}).values() for count in counts)
+
+
+def _begins(step_s: int, number: int, now: int) -> int:
+    """When the first of so many spans began, of which the last is now."""
+    step = step_s * 1000
+    return now - now % step - (number - 1) * step
 
 
 def _sum(counts: Iterable[ActivityCount]) -> int:

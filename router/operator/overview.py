@@ -7,7 +7,7 @@ from router.model.settings import Retention
 from router.model.target import TargetRow
 from router.operator import attention
 from router.operator import overview_answer as answer
-from router.operator.activity import FAILED, RAN, Activity
+from router.operator.activity import DEAD, FAILED, RAN, Activity
 from router.operator.answers import ReloadState
 from router.operator.node_rows import NodeRow
 from router.rules.live import LiveRef
@@ -40,7 +40,7 @@ async def overview(
 ) -> answer.Overview:
     """Everything at one glance, as of `now`. Raises StoreUnavailable."""
     ruleset = live.current.ruleset
-    activity = Activity((), (), now)
+    activity = await Activity.read(store, now)
     hour, day = activity.charts()
     endpoints = endpoint_rows(activity, ruleset, server.silent)
     called, waiting = target_rows(activity, targets), waiting_work(targets)
@@ -83,7 +83,7 @@ def endpoint_rows(
             refused=activity.sums("refusal", name),
             hourly=activity.hourly("delivery", name),
             hourly_refused=activity.hourly("refusal", name),
-            last_at=activity.last("delivery", name),
+            last_at=activity.last_delivery.get(name),
             silent=name in silent,
         )
         for name in names
@@ -107,7 +107,7 @@ def _target(activity: Activity, target: TargetRow) -> answer.TargetActivity:
         state=target.state,
         attempts=activity.sums("attempt", name, RAN),
         failed=activity.sums("attempt", name, FAILED),
-        dead=activity.sums("death", name),
+        dead=activity.sums("attempt", name, DEAD),
         hourly=activity.hourly("attempt", name, RAN),
         hourly_failed=activity.hourly("attempt", name, FAILED),
         mean_ms=mean,

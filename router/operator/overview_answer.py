@@ -49,8 +49,8 @@ class EndpointActivity(msgspec.Struct, frozen=True):
     What came to an endpoint: genuine deliveries (duplicates and handshakes too) and refused
     requests; `hourly` and `hourly_refused` are these of the last 24 hours, the oldest first.
 
-    `last_at` is about when the last delivery came, null if none did within a day. `silent`: nothing
-    came for longer than its `expect_every`. `provider` is null for requests that named no endpoint.
+    `last_at` is about when the last delivery came, null if none was ever counted. `silent`: nothing
+    came for longer than its `expect_every`. `provider` is null where the file has no such endpoint.
     """
 
     name: str
@@ -65,8 +65,8 @@ class EndpointActivity(msgspec.Struct, frozen=True):
 
 class TargetActivity(msgspec.Struct, frozen=True):
     """
-    What was called, and how that went: attempts, those of them that failed, and jobs that died;
-    `hourly` and `hourly_failed` are attempts of the last 24 hours, the oldest first.
+    What was called, and how that went: attempts, those of them that failed, and those with which
+    their job died; `hourly` and `hourly_failed` are those of the last 24 hours, the oldest first.
 
     `mean_ms` and `max_ms` are how long attempts of the last hour took, null if there were none.
     `waiting` are its jobs that have not ended and do not run, `standing_dead` its dead letters,

@@ -24,7 +24,8 @@ JOURNAL_MOST = 128 * 1024 * 1024
 class Upkeep:
     """
     Keeps the store within `server.retention`; `full`: it is nearly so, deliveries are refused.
-    Ages go by ledger time. What is `claimed` here no other node does.
+    `size` is how many bytes it has, None: nobody has looked yet. Ages go by ledger time. What is
+    `claimed` here no other node does.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Upkeep:
         self._journal_bytes = journal_bytes
         self._journal_long = False
         self.full = False
+        self.size: int | None = None
         self._quiet = quiet
         self._dispatch = dispatch
         self._store = store
@@ -67,7 +69,7 @@ class Upkeep:
         if await self._claimed(f"hold/{generation}", CLAIM_MS):  # each does nothing but by its own
             await self.hold()
         self._watch_journal()
-        size = await self._store.reads.size()
+        self.size = size = await self._store.reads.size()
         full = size >= self._live.current.ruleset.server.retention.refuse_at
         if full != self.full:
             self.full = full

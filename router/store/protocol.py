@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from router.errors import RouterError
+from router.model.activity import ActivityCount
 from router.model.job import Group, Job, NewJob, Settlement
 from router.model.operations import Audit, Replay, ReplayStep
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
@@ -322,9 +323,13 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:
         """Add these to what is kept of the same rules; the earlier `counted_since` stays."""
 
+    async def count_activity(self, counts: Sequence[ActivityCount]) -> None:
+        """Add these to what was counted of the same; `most` becomes the greater of both."""
+
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         """
         One bounded step of retention. Never removes a delivery with an open job, nor a live key.
+        Activity goes by its own ages.
         """
 
     async def note(self, audit: Audit) -> None:

@@ -7,6 +7,7 @@ Every question may raise StoreUnavailable. Times are Unix milliseconds.
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
+from router.model.activity import ActivityCount
 from router.model.delivery import DeliverySummary
 from router.model.job import Attempt, Job, JobState
 from router.model.operations import Audit, Cause, Change, Planned, Replay
@@ -172,6 +173,9 @@ class StoreReads(DispatchReads, Protocol):
 
     async def rule_counts(self) -> Mapping[str, RuleCount]:
         """What was counted, by rule; also of rules that are gone."""
+
+    async def activity(self, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+        """What was counted by spans of so many seconds that began then or later, in their order."""
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         """Nodes that have joined, the latest last; those that are gone for a while are left out."""

@@ -337,32 +337,6 @@ class RuleCount(msgspec.Struct, frozen=True):
     last_matched_at: int | None = None
 
 
-ActivityKind = Literal["delivery", "refusal", "attempt", "death", "store"]
-"""
-delivery  a genuine delivery of an endpoint, by what became of it
-refusal   a request that an endpoint refused, by reason
-attempt   an attempt of a target, by its outcome; in milliseconds
-death     a job of a target that died
-store     how large the store was; in bytes
-"""
-
-
-class ActivityCount(msgspec.Struct, frozen=True):
-    """
-    How often something happened to `name` in a span of time, in `detail` how; `total` and `most`
-    are the sum and the greatest of what was measured. The span began `at` and has `span_s` seconds.
-    """
-
-    span_s: int
-    at: int
-    kind: ActivityKind
-    name: str
-    detail: str
-    count: int
-    total: int = 0
-    most: int = 0
-
-
 class Pruned(msgspec.Struct, frozen=True):
     """What one step of upkeep removed; `more`: its searches have not come to their end."""
 

@@ -188,7 +188,10 @@ class DispatchObserver:
 
     def _ended(self, e: AttemptEnded) -> None:
         job, settlement, state = e.job, e.settlement, e.settlement.state
-        self._metrics.attempted(job.kind, settlement.attempt.outcome)
+        attempt = settlement.attempt
+        self._metrics.attempted(job.kind, attempt.outcome)
+        took = max(0, attempt.ended_at - attempt.started_at)
+        self._metrics.called(job.target, "dead" if state == "dead" else attempt.outcome, took)
         if state in ("succeeded", "dead", "cancelled"):
             self._metrics.job_ended(job.kind, state)
         if state == "succeeded":

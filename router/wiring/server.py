@@ -26,6 +26,7 @@ from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
 from router.serving.conditions import ThisNode, watches
+from router.serving.counters import CounterWriter
 from router.serving.memory import settle_collector
 from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Joined, Membership
@@ -34,7 +35,6 @@ from router.serving.process import Process, Shutdown
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.serving.reload import Reloader
 from router.serving.rule_agreement import RuleAgreement
-from router.serving.rule_counters import RuleCounterWriter
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
 from router.serving.shared_feed import SharedFeed
@@ -261,9 +261,11 @@ class Server:
             journal_bytes=store.journal_bytes,
             claimed=self._claimed,
         )
-        self.counting = RuleCounterWriter(
+        self.counting = CounterWriter(
             metrics.rule_totals,
             lambda: (rule.id for rule in live.current.ruleset.rules),
+            metrics.activity,
+            size=lambda: self.upkeep.size,
             store=store,
             clock=clock,
             log=logs.get("counting"),

@@ -8,6 +8,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
+from router.model.activity import ActivityCount
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import (
     Attempt,
@@ -49,6 +50,7 @@ class ModelLists(ModelNodes):
         self._generations: dict[str, Generation] = {}
         self._published: list[Publication] = []
         self._rule_counts: dict[str, RuleCount] = {}
+        self._activity: list[ActivityCount] = []
         self._ruled: list[tuple[str, str]] = []
         self._facts: dict[str, Any] = {}
         self._marks: dict[tuple[str, int], int | None] = {}  # attempts said to have begun, when
@@ -276,6 +278,10 @@ class ModelLists(ModelNodes):
 
     async def rule_counts(self) -> Mapping[str, RuleCount]:
         return dict(self._rule_counts)
+
+    async def activity(self, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+        found = [one for one in self._activity if one.span_s == span_s and one.at >= since]
+        return tuple(sorted(found, key=msgspec.structs.astuple))
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return {k: v for k, v in sorted(self._facts.items()) if k.startswith(prefix)}

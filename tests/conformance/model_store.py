@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from router.errors import NotFound
+from router.model.activity import ACTIVITY_KEPT_MS, ActivityCount
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ENDED,
@@ -376,6 +377,18 @@ class ModelStore(Singly, ModelForAll, ModelLists):
             old = self._rule_counts.get(new.rule)
             self._rule_counts[new.rule] = new if old is None else _added(old, new)
 
+    async def count_activity(self, counts: Sequence[ActivityCount]) -> None:
+        for new in counts:
+            same = [one for one in self._activity if _spanned(one) == _spanned(new)]
+            self._activity = [one for one in self._activity if one not in same] + [
+                msgspec.structs.replace(
+                    new,
+                    count=sum(one.count for one in (*same, new)),
+                    total=sum(one.total for one in (*same, new)),
+                    most=max(one.most for one in (*same, new)),
+                )
+            ]
+
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         gone = [i for i in sorted(self._deliveries) if self._may_go(i, retain)][: retain.limit]
         self.runs.forget({i for i, j in self._jobs.items() if j.delivery in gone}, now)
@@ -386,6 +399,10 @@ class ModelStore(Singly, ModelForAll, ModelLists):
             self._attempts = [a for a in self._attempts if a.job not in jobs]
             for job in jobs:
                 del self._jobs[job]
+        wall = now + self.runs.ahead
+        self._activity = [
+            one for one in self._activity if one.at >= wall - ACTIVITY_KEPT_MS.get(one.span_s, wall)
+        ]
         expired = [key for key, (_, until) in self._keys.items() if until <= now]
         for key in sorted(expired)[: retain.limit]:
             del self._keys[key]
@@ -408,6 +425,10 @@ class ModelStore(Singly, ModelForAll, ModelLists):
     async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
         self._note(audit, len(facts))
         self._facts = {k: v for k, v in {**self._facts, **facts}.items() if v is not None}
+
+
+def _spanned(one: ActivityCount) -> tuple[Any, ...]:
+    return msgspec.structs.astuple(one)[:5]
 
 
 def _added(old: RuleCount, new: RuleCount) -> RuleCount:

@@ -203,7 +203,7 @@ class Tx:
 
     async def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """The same statement with the values of each row, in one go."""
-        await self.connection.executemany(sql, rows)
+        await self.connection.executemany(numbered(sql), rows)
 
     async def generation(self, id_: str) -> int:
         """The number of a generation, for what names it from now on; noted in the database."""

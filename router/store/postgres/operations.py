@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from router.model.activity import ActivityCount
 from router.model.operations import Audit, Change
+from router.store.common import activity
 from router.store.common.columns import encode_json
 from router.store.common.states import CANCELLED, DEAD, RUNNING, TURN_HALTED
 from router.store.postgres import audit_log, replaying, runs, selection
@@ -154,6 +156,11 @@ async def count_rules(tx: Tx, counts: Sequence[RuleCount]) -> None:
         "last_matched_at = greatest(kept.last_matched_at, excluded.last_matched_at)",
         [msgspec.structs.astuple(count) for count in sorted(counts, key=lambda one: one.rule)],
     )
+
+
+async def count_activity(tx: Tx, counts: Sequence[ActivityCount]) -> None:
+    """Add to what was counted of spans of time."""
+    await tx.each(activity.ADD, activity.rows(counts))
 
 
 async def beat(tx: Tx) -> None:

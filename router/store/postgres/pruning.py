@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 
 from router.model.settings import DAY_MS
+from router.store.common import activity
 from router.store.postgres import audit_log, partitions, runs
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.day_removal import Busy, DayRemoval
@@ -64,6 +65,7 @@ class Pruner:
             later = await self._later.step(ages, singles, retain.limit - kept, now)
         keys = await self._expired_keys(now)
         await db.transact(lambda tx: audit_log.prune(tx, db.wall(retain.audit_before)))
+        await db.transact(lambda tx: tx.each(activity.PRUNE, activity.old(db.wall(now))))
         await db.transact(lambda tx: _clear_up(tx, now))
         generations = await self._generations()
         more = self._day is not None or self._kept.is_amid or self._later.is_amid

@@ -94,6 +94,7 @@ class PostgresReader:
     counts = _quick(reading.counts)
     open_states = _quick(lists.open_states)
     rule_counts = _quick(reading.rule_counts)
+    activity = _quick(reading.activity)
     lost_leases = _quick(reading.under)
     lost_nodes = _quick(nodes.lost)
     nodes = _quick(nodes.listed)

@@ -5,10 +5,12 @@ from typing import Any
 
 import msgspec
 
+from router.model.activity import ActivityCount
 from router.model.delivery import DeliverySummary
 from router.model.job import Attempt, Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
+from router.store.common.activity import READ, to_activity
 from router.store.common.answers import (
     GENERATIONS_WITH,
     NAMES,
@@ -205,6 +207,11 @@ def keys(deaths: Sequence[selection.Death]) -> tuple[str, ...]:
 async def rule_counts(tx: Tx) -> Mapping[str, RuleCount]:
     """What was counted, by rule."""
     return to_rule_counts(await tx.all(RULE_COUNTS))
+
+
+async def activity(tx: Tx, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+    """What was counted by such spans of time."""
+    return to_activity(await tx.all(READ, span_s, since))
 
 
 async def target_counts(tx: Tx) -> Mapping[str, TargetCounts]:

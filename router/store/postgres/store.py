@@ -166,6 +166,7 @@ class PostgresStore:
     keep_generation = _verb(operations.keep_generation)
     publish = _verb(publishing.publish)
     count_rules = _verb(operations.count_rules)
+    count_activity = _verb(operations.count_activity)
     remember = _verb(operations.remember)
     note = _verb(audit_log.note)
     ready = _verb(operations.beat)

@@ -5,7 +5,9 @@ from typing import Any
 
 import msgspec
 
+from router.model.activity import ActivityCount
 from router.model.operations import Audit, Change
+from router.store.common import activity
 from router.store.common.columns import encode_json
 from router.store.common.selection import Condition
 from router.store.common.states import AVAILABLE, CANCELLED
@@ -13,7 +15,11 @@ from router.store.sqlite import audit_log, replaying, runs
 from router.store.sqlite.fragments import JOBS_JOINED, LISTED, listed
 from router.store.sqlite.selection import SqliteSelection
 from router.store.sqlite.writer_state import Book
-from router.store.values import Generation, RuleCount, Selector
+from router.store.values import (
+    Generation,
+    RuleCount,
+    Selector,
+)
 
 STEP = 2_000
 """Jobs that one transaction of a verb changes, so that accepting need not wait for a million."""
@@ -141,6 +147,12 @@ def count_rules(book: Book, counts: Sequence[RuleCount]) -> None:
         "excluded.last_matched_at)",
         [msgspec.structs.astuple(count) for count in counts],
     )
+    book.pages += 1 + len(counts) // 32
+
+
+def count_activity(book: Book, counts: Sequence[ActivityCount]) -> None:
+    """Add to what was counted of spans of time."""
+    book.db.executemany(activity.ADD, activity.rows(counts))
     book.pages += 1 + len(counts) // 32
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from router.store.common import activity
 from router.store.common.states import DEAD
 from router.store.sqlite import audit_log, clock_step, runs
 from router.store.sqlite.fragments import JOBS_OF, listed
@@ -134,6 +135,7 @@ def prune(book: Book, plan: PrunePlan, retain: Retain, now: int) -> Pruned:
         ).rowcount
         book.pages += keys
     audit_log.prune(book, retain.audit_before, now)
+    book.db.executemany(activity.PRUNE, activity.old(book.wall(now)))
     return Pruned(removed, keys, _remove_generations(book))
 
 

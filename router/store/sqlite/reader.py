@@ -92,6 +92,7 @@ class SqliteReader:
     counts = _question(reading.counts)
     open_states = _question(lists.open_states)
     rule_counts = _question(reading.rule_counts)
+    activity = _question(reading.activity)
     lost_leases = _question(reading.under)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)

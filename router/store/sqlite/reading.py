@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from router.model.activity import ActivityCount
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
+from router.store.common.activity import READ, to_activity
 from router.store.common.answers import (
     GENERATIONS_WITH,
     NAMES,
@@ -175,6 +177,11 @@ def names(db: sqlite3.Connection, kind: NameKind) -> tuple[str, ...]:
 def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
     """What was counted, by rule."""
     return to_rule_counts(db.execute(RULE_COUNTS))
+
+
+def activity(db: sqlite3.Connection, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+    """What was counted by such spans of time."""
+    return to_activity(db.execute(READ, (span_s, since)))
 
 
 def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:

@@ -225,6 +225,7 @@ class SqliteStore:
     keep_generation = _verb(operations.keep_generation)
     publish = _verb(publishing.publish)
     count_rules = _verb(operations.count_rules)
+    count_activity = _verb(operations.count_activity)
     remember = _verb(operations.remember)
     ready = _verb(operations.beat)
     note = _verb(audit_log.note)

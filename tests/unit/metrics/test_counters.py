@@ -6,7 +6,7 @@ import prometheus_client
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from router.metrics import Metrics, RuleTotals
+from router.metrics import ActivityTotals, Metrics, RuleTotals
 from router.metrics.counters import ACK_BUCKETS, BATCH_BUCKETS
 from router.metrics.registry import MetricFactory
 from router.metrics.samples import ASKED_KEPT
@@ -53,6 +53,21 @@ def test_each_verb_moves_its_sample() -> None:
     assert m.value("router_clock_steps_total") == 1
     assert m.value("router_reloads_total", outcome="ok") == 1
     assert m.value("router_reloads_total", outcome="failed") == 1
+
+
+def test_activity_is_by_endpoint_and_target_and_the_longest_is_of_lately() -> None:
+    m = Metrics()
+    m.delivered("shop", "routed")
+    m.refused(None, "not_found")
+    for milliseconds in (3, 40):
+        m.called("erp", "failed", milliseconds)
+    assert m.activity() == {
+        ("delivery", "shop", "routed"): ActivityTotals(1),
+        ("refusal", "-", "not_found"): ActivityTotals(1),
+        ("attempt", "erp", "failed"): ActivityTotals(2, 43, 40),
+    }
+    m.called("erp", "failed", 7)
+    assert m.activity()["attempt", "erp", "failed"] == ActivityTotals(3, 50, 7)
 
 
 def test_evaluations_are_reported_by_rule_however_they_were_counted() -> None:

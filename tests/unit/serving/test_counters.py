@@ -7,8 +7,11 @@ import pytest
 
 from router import log
 from router.errors import StoreUnavailable
-from router.metrics import RuleTotals
-from router.serving.rule_counters import STEP, RuleCounterWriter
+from router.metrics import ActivityKey, ActivityTotals, RuleTotals
+from router.model.activity import EVER, MINUTE_S, QUARTER_S
+from router.refusals import PROBE
+from router.serving.counters import NAMES_MAX, OTHERS, CounterWriter
+from router.serving.differences import STEP
 from router.store.values import RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
@@ -27,9 +30,16 @@ class Failing(ModelStore):
 
 def a_counting(
     totals: Mapping[str, RuleTotals], store: ModelStore, clock: ManualClock, *rules: str
-) -> RuleCounterWriter:
-    said = log.get("test")
-    return RuleCounterWriter(lambda: totals, lambda: rules, store=store, clock=clock, log=said)
+) -> CounterWriter:
+    return CounterWriter(
+        lambda: totals,
+        lambda: rules,
+        dict,
+        size=lambda: None,
+        store=store,
+        clock=clock,
+        log=log.get("test"),
+    )
 
 
 async def test_only_what_is_new_is_added() -> None:
@@ -106,3 +116,84 @@ async def test_a_new_rule_is_counted_from_now_though_nothing_asks_it() -> None:
     counts = await store.reads.rule_counts()
     assert counts["a"].counted_since == START_MS
     assert counts[many[-1]] == RuleCount(many[-1], 0, 0, 0, 0, START_MS + 60_000)
+
+
+QUARTER = START_MS - START_MS % 900_000
+CAME: ActivityKey = ("delivery", "shop", "routed")
+CALLED: ActivityKey = ("attempt", "erp", "failed")
+
+
+def a_writer(
+    store: ModelStore,
+    clock: ManualClock,
+    activity: Mapping[ActivityKey, ActivityTotals],
+    size: int | None = None,
+) -> CounterWriter:
+    said = log.get("test")
+    return CounterWriter(
+        dict, list, lambda: activity, size=lambda: size, store=store, clock=clock, log=said
+    )
+
+
+async def test_activity_is_counted_in_the_span_in_which_it_is_written() -> None:
+    clock = ManualClock(QUARTER + 50_000)
+    store, activity = ModelStore(clock), {CAME: ActivityTotals(3), CALLED: ActivityTotals(1, 9, 9)}
+    writer = a_writer(store, clock, activity)
+    await writer.flush()
+    await clock.advance(20)
+    activity |= {CAME: ActivityTotals(5), CALLED: ActivityTotals(3, 29, 15)}
+    await writer.flush()
+    await writer.flush()
+    assert [(one.at - QUARTER, one.name, one.count, one.total, one.most) for one in (
+        *await store.reads.activity(MINUTE_S, 0), *await store.reads.activity(QUARTER_S, 0)
+    )] == [
+        (0, "erp", 1, 9, 9),
+        (0, "shop", 3, 0, 0),
+        (60_000, "erp", 2, 20, 15),
+        (60_000, "shop", 2, 0, 0),
+        (0, "erp", 3, 29, 15),
+        (0, "shop", 5, 0, 0),
+    ]  # fmt: skip
+    [ever] = await store.reads.activity(EVER, 0)
+    assert (ever.name, ever.count, ever.most) == ("shop", 5, QUARTER + 70_000)
+
+
+async def test_what_doctor_asked_is_no_refusal() -> None:
+    clock = ManualClock()
+    store = ModelStore(clock)
+    await a_writer(store, clock, {("refusal", "shop", PROBE): ActivityTotals(3)}).flush()
+    assert await store.reads.activity(QUARTER_S, 0) == ()
+
+
+async def test_so_many_names_are_counted_and_all_others_as_one() -> None:
+    clock = ManualClock(QUARTER)
+    store = ModelStore(clock)
+    activity: dict[ActivityKey, ActivityTotals] = {
+        ("attempt", f"t{n:04}", "failed"): ActivityTotals(1) for n in range(NAMES_MAX + 20)
+    }
+    writer = a_writer(store, clock, activity)
+    await writer.flush()
+    counted = {one.name: one.count for one in await store.reads.activity(QUARTER_S, 0)}
+    assert counted.pop(OTHERS) == 20
+    assert set(counted.values()) == {1}
+    await clock.advance(900)
+    activity["attempt", "t0519", "failed"] = ActivityTotals(2)
+    await writer.flush()
+    [later] = await store.reads.activity(QUARTER_S, QUARTER + 1)
+    assert (later.name, later.count) == ("t0519", 1), "who is busy now has its turn"
+
+
+async def test_the_size_of_the_store_is_noted_once_in_a_quarter_of_an_hour() -> None:
+    clock = ManualClock(QUARTER)
+    store = ModelStore(clock)
+    await a_writer(store, clock, {}).flush()
+    writer = a_writer(store, clock, {}, size=70)
+    for _ in range(2):
+        await writer.flush()
+        await clock.advance(800)
+    await writer.flush()
+    sizes = await store.reads.activity(QUARTER_S, 0)
+    assert [(one.at - QUARTER, one.count, one.most) for one in sizes] == [
+        (0, 1, 70),
+        (900_000, 1, 70),
+    ]
