@@ -73,12 +73,20 @@ def _second(seconds: int) -> str:
     return (_EPOCH + timedelta(seconds=seconds)).isoformat().removesuffix("+00:00")
 
 
-def when(unix_ms: int | None, now_ms: int) -> str:
-    """For lists: `12:30:00Z` of today (UTC), `2026-03-01 12:30Z` of other days, or `-`."""
-    whole = moment(unix_ms)
-    if whole[:10] == moment(now_ms)[:10]:
-        return whole[11:]
-    return whole if unix_ms is None else f"{whole[:16]}Z"
+def ago(unix_ms: int, now_ms: int) -> str:
+    """`now`, `12 s ago`, `3 min ago`, `in 5 h`, `2 days ago`; past 30 days the date."""
+    apart = abs(now_ms - unix_ms) // 1000
+    if apart >= _DATED_S:
+        return moment(unix_ms)[:10]
+    for size, unit in ((172_800, "days"), (7_200, "h"), (120, "min"), (1, "s")):
+        if apart >= size:
+            text = f"{apart // _AGO_S[unit]} {unit}"
+            return f"in {text}" if unix_ms > now_ms else f"{text} ago"
+    return "now"
+
+
+_DATED_S = 30 * 86_400
+_AGO_S = {"s": 1, "min": 60, "h": 3_600, "days": 86_400}
 
 
 def span(milliseconds: int) -> str:

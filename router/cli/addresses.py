@@ -10,7 +10,7 @@ from router.cli.completion_values import endpoint_names
 from router.cli.generations import rules_to_read
 from router.cli.open_store import read_store
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import dates, moment, note, print_json, print_list, visible
+from router.cli.output import dates, note, print_json, print_list, visible, when
 from router.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -120,5 +120,5 @@ def _last_cell(row: dict[str, Any]) -> str:
     if "silent" not in row:
         return ""
     at = row["last_received"]
-    words = "never" if at is None else moment(at)
+    words = "never" if at is None else when(at)
     return f"{words}, SILENT" if row["silent"] else words

@@ -4,7 +4,9 @@ import click
 
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import moment, print_list
+from router.cli.output import print_list, when
+from router.cli.paging import paged
+from router.cli.redraw import watched
 from router.clock import SystemClock
 from router.model.selector import ABOUT
 from router.operator.audit_text import asked_json, asked_words
@@ -15,6 +17,8 @@ LIMIT = 50
 
 
 @click.command()
+@watched
+@paged
 @place_options("dev", "store", "admin", "server")
 @click.option("--since", metavar="TIME", help=ABOUT["since"])
 @click.option("--until", metavar="TIME", help=ABOUT["until"])
@@ -35,6 +39,6 @@ def audit(*, place: Options, since: str | None, until: str | None, limit: int) -
     print_list(
         [asked_json(a) for a in found],
         ("at", "who", "from", "did", "count", "what"),
-        ((moment(a.at), a.who, a.peer or "-", a.verb, str(a.count), asked_words(a)) for a in found),
+        ((when(a.at), a.who, a.peer or "-", a.verb, str(a.count), asked_words(a)) for a in found),
         as_json=place.as_json,
     )

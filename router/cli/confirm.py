@@ -7,7 +7,7 @@ import msgspec
 
 from router.cli.consent import Consent, refuse_silence
 from router.cli.options import Options
-from router.cli.output import counted, moment, print_json, print_table
+from router.cli.output import counted, print_json, print_table, timestamp
 from router.cli.selection import is_narrowed
 from router.errors import UsageError
 from router.model.selector import Criteria
@@ -67,4 +67,4 @@ def show_plan(place: Options, plan: OperatorPlan, word: str) -> None:
     )
     if len(plan.parts) > _PARTS:
         click.echo(f"and {len(plan.parts) - _PARTS} more actions")
-    click.echo(f"received from {moment(plan.first_at)} to {moment(plan.last_at)}")
+    click.echo(f"received from {timestamp(plan.first_at)} to {timestamp(plan.last_at)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from router.cli.output import moment, note, print_json
+from router.cli.output import note, print_json, timestamp
 from router.legible import size_text, span, visible
 from router.model.store_address import PostgresDatabase
 from router.operator.node_rows import NodeList, NodeRow, node_rows
@@ -43,7 +43,7 @@ def _database(found: DatabaseAbout) -> Iterator[tuple[str, str]]:
     yield "database", f"PostgreSQL {settings.version}, fsync {fsync}, synchronous_commit {commit}"
     parts = ", ".join(f"{table} {size_text(size)}" for table, size in sorted(found.parts.items()))
     yield "size", f"{size_text(found.bytes)}: {parts}"
-    yield "partitions", f"{found.days} days since {moment(found.oldest_day_at)[:10]}"
+    yield "partitions", f"{found.days} days since {timestamp(found.oldest_day_at)[:10]}"
     yield "schema", str(found.schema)
     yield "queue", f"{found.queued} open jobs, {found.dead_tuples} dead tuples"
     since = "unknown" if found.horizon_ms is None else span(found.horizon_ms)

@@ -6,6 +6,8 @@ import msgspec
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
 from router.cli.output import dates, note, print_list, shortened, when
+from router.cli.paging import paged
+from router.cli.redraw import watched
 from router.cli.selection import selector_options
 from router.model.job import Job
 from router.model.operations import Cause
@@ -16,6 +18,8 @@ LIMIT = 50
 
 
 @click.command()
+@watched
+@paged
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=None, limit=None)
 @click.option("--list", "listed", is_flag=True, help=f"Each job, the newest {LIMIT}, or --limit.")

@@ -8,6 +8,8 @@ import click
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
 from router.cli.output import dates, event_names, note, print_list, shortened, states, visible, when
+from router.cli.paging import paged
+from router.cli.redraw import watched
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
@@ -23,6 +25,8 @@ _SHOWN_AS = {"peer": "from", "node": "router"}
 
 
 @click.command()
+@watched
+@paged
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=LIMIT)
 @click.option("--refused", is_flag=True, help="Requests that the running server refused recently.")

@@ -11,6 +11,7 @@ from router.cli.generations import rules_to_read, ruleset_of
 from router.cli.open_store import read_store
 from router.cli.options import Options, place_options
 from router.cli.output import note, print_exact
+from router.cli.paging import paged
 from router.cli.selection import DELIVERY_STATES, selector_options
 from router.config import render_text
 from router.errors import ConfigError, NotFound, UsageError
@@ -38,6 +39,7 @@ LAST = 500
 
 
 @click.command()
+@paged
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option(

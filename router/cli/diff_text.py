@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from router.cli.output import counted, moment, visible
+from router.cli.output import counted, timestamp, visible
 from router.expressions import JSON, encode_json
 from router.legible import cut
 from router.rehearsal.diff import CallChange, Difference, Effect
@@ -57,7 +57,7 @@ def _rule(name: str, effects: Sequence[Effect]) -> Iterator[str]:
 
 def _example(effect: Effect) -> Iterator[str]:
     place = f" #{effect.index}" if effect.index else ""
-    when = moment(effect.received_at)
+    when = timestamp(effect.received_at)
     yield f"    {effect.delivery}{place}  {visible(effect.event)}  {when}"
     yield from chain.from_iterable(map(_call, effect.calls))
 

@@ -12,7 +12,7 @@ from router.cli.admin import AdminClient
 from router.cli.doctor_check import Check, ok, problem, unknown
 from router.cli.doctor_offline import to_select
 from router.cli.options import Options
-from router.cli.output import moment, span
+from router.cli.output import span, timestamp
 from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
 from router.diagnosis.probe import Probe
@@ -85,7 +85,7 @@ def of_server(server: ServerStatus, ruleset: Ruleset, *, here: bool = True) -> I
             "is it the right file (-f)? else restart it",
         )
     else:
-        yield ok("server", f"runs since {moment(status.started_at)}, with this file")
+        yield ok("server", f"runs since {timestamp(status.started_at)}, with this file")
 
 
 # -- the way from here ----------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def of_ranges(server: ServerStatus, endpoint: Endpoint, base: str | None) -> Ite
             "have this machine reach that address; it is asked again by itself",
         )
     else:
-        yield ok("ranges", f"as {base} published them, fetched {moment(at)}")
+        yield ok("ranges", f"as {base} published them, fetched {timestamp(at)}")
 
 
 def of_keys(server: ServerStatus, provider: Provider) -> Iterator[Check]:
@@ -318,7 +318,7 @@ def of_keys(server: ServerStatus, provider: Provider) -> Iterator[Check]:
 def _of_key(address: str, found: Fetched) -> Check:
     what = f"the {found.kind} at {address}"
     if found.failure is not None:
-        still = f"; it is in force as fetched {moment(found.at)}" if found.at else ""
+        still = f"; it is in force as fetched {timestamp(found.at)}" if found.at else ""
         if found.kind == "token issuer":
             still = ""
         fix = "have this machine reach that address and get what it should; it is asked again"
@@ -326,7 +326,7 @@ def _of_key(address: str, found: Fetched) -> Check:
     if found.at is None:
         fix = "it is being fetched; until then every delivery gets 503"
         return problem("keys", f"{what} is not known yet", fix)
-    return ok("keys", f"{what} answered {moment(found.at)}")
+    return ok("keys", f"{what} answered {timestamp(found.at)}")
 
 
 def _why(found: Fetched | None) -> str:

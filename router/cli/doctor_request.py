@@ -11,7 +11,7 @@ from router.cli.admin import AdminClient
 from router.cli.captured_request import read_captured, request_of
 from router.cli.new_provider import given_secret
 from router.cli.options import Options, addressed
-from router.cli.output import dates, moment, print_json, visible
+from router.cli.output import dates, print_json, timestamp, visible
 from router.clock import SystemClock
 from router.diagnosis.causes import DiagnosisFinding
 from router.diagnosis.diagnose import DiagnosisInput, OtherEndpoint, diagnose
@@ -194,7 +194,7 @@ def _split(
 def _print_findings(examined: ExaminedRequest, findings: tuple[DiagnosisFinding, ...]) -> None:
     """Words for people: what it is, then each cause and its fix."""
     request = examined.request
-    when = f" of {moment(request.received_at)}" if request.received_at else ""
+    when = f" of {timestamp(request.received_at)}" if request.received_at else ""
     refused = f", refused as {examined.reason}" if examined.reason else ""
     if examined.hint and any(finding.code == "hidden" for finding in findings):
         # What was removed can tell no more than it did when it came.

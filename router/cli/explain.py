@@ -8,10 +8,12 @@ from router.cli.explain_input import Explanation, explain_payload, explain_store
 from router.cli.explain_json import explanation_json
 from router.cli.options import Options, is_given, place_options
 from router.cli.output import print_exact
+from router.cli.paging import paged
 from router.errors import NotFound, UsageError
 
 
 @click.command()
+@paged
 @click.argument("delivery", required=False, metavar="[DELIVERY]")
 @place_options("dev", "store", "admin", "server")
 @click.option("--event", metavar="N", help="One event of a batch; with --payload, its name.")

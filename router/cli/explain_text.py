@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import rule_lines, verdict
 from router.cli.flags import flags_text
-from router.cli.output import moment, visible
+from router.cli.output import timestamp, visible
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short
 from router.web.pages.shown import dedupe, verified
@@ -30,7 +30,7 @@ def explanation_lines(found: Explanation, *, whole: bool) -> Iterator[str]:
 def _head(found: Explanation) -> Iterator[str]:
     d, record = found.delivery, found.record
     if record is not None:
-        yield f"delivery  {d.id}, received {moment(d.received_at)}"
+        yield f"delivery  {d.id}, received {timestamp(d.received_at)}"
     yield f"endpoint  {d.endpoint} ({d.provider})"
     if record is not None:
         yield f"verified  {verified(d)}"

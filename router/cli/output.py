@@ -7,15 +7,14 @@ from typing import Any
 import click
 import msgspec
 
-from router import legible
-from router.legible import moment, pretty, span, visible, visible_block
+from router.legible import ago, exact, pretty, span, visible, visible_block
 from router.operator.times import dated, dates
 
 __all__ = [
+    "aged",
     "counted",
     "dates",
     "event_names",
-    "moment",
     "note",
     "pretty",
     "print_answer",
@@ -26,6 +25,7 @@ __all__ = [
     "shortened",
     "span",
     "states",
+    "timestamp",
     "visible",
     "visible_block",
     "when",
@@ -63,10 +63,23 @@ def shortened(ids: Iterable[str]) -> dict[str, str]:
 
 
 def when(at: int | None) -> str:
-    """For lists: `12:30:00Z` of today (UTC), `2026-03-01 12:30Z` of other days, or `-`."""
+    """For lists: `3 min ago` on a terminal, elsewhere as `timestamp`."""
+    if at is None or not sys.stdout.isatty():
+        return timestamp(at)
     from router.clock import SystemClock  # asyncio comes with it, and few commands show times
 
-    return legible.when(at, SystemClock().now())
+    return ago(at, SystemClock().now())
+
+
+def aged(at: int | None) -> str:
+    """For one record: `timestamp`, and on a terminal how long ago that is."""
+    apart = when(at)
+    return apart if apart == timestamp(at) else f"{timestamp(at)} ({apart})"
+
+
+def timestamp(at: int | None) -> str:
+    """RFC 3339, as every `--since` takes it, or `-`."""
+    return "-" if at is None else exact(at).replace(".000Z", "Z")
 
 
 def print_json(value: Any) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from router.cli.completion_values import provider_names
 from router.cli.options import Options, place_options
 from router.cli.output import note, print_json, print_list, print_table
+from router.cli.paging import paged
 from router.errors import NotFound
 from router.model.settings import OWN
 from router.providers import Provider, builtin, own
@@ -18,6 +19,7 @@ _PROOF_MAX = 60
 
 
 @click.command()
+@paged
 @click.argument("name", required=False, shell_complete=provider_names)
 @place_options()
 def providers(*, name: str | None, place: Options) -> None:

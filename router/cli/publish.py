@@ -9,7 +9,7 @@ import click
 
 from router.cli.diff_text import difference_lines
 from router.cli.options import Options
-from router.cli.output import moment, note, print_answer
+from router.cli.output import note, print_answer, timestamp
 from router.errors import ConfigError, PublishedMeanwhile, UsageError
 from router.model.store_address import SqliteFile
 from router.rehearsal.diff import Difference, difference_json, rule_changes, setting_changes
@@ -77,7 +77,7 @@ def _told(ruleset: "Ruleset", done: Published) -> str:
     if done.changed and now:
         return f"published {shown} as number {now.seq}"
     if now and now.generation == ruleset.generation:
-        return f"{shown} is published already, since {moment(now.at)}, by {now.by}"
+        return f"{shown} is published already, since {timestamp(now.at)}, by {now.by}"
     return f"{shown} was not published: only a dry run"
 
 

@@ -11,7 +11,7 @@ from router.cli.admin import AdminClient
 from router.cli.completion_values import endpoint_names
 from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import counted, moment, note, print_json, print_table, visible
+from router.cli.output import counted, note, print_json, print_table, timestamp, visible, when
 from router.model.recovery import Recovery, RecoveryPlan
 from router.operator.requests import LOCAL, By
 
@@ -132,12 +132,12 @@ def _show(place: Options, plan: RecoveryPlan) -> None:
         return
     click.echo(
         f"{counted(plan.missed, 'missed delivery')} of {plan.seen:,} listed since "
-        f"{moment(plan.since)}"
+        f"{timestamp(plan.since)}"
     )
     if plan.passed:
         note(f"{plan.passed} of them were asked for already: left out")
     if plan.shown:
-        rows = [[moment(m.at), visible(m.event) or "-", visible(m.id)] for m in plan.shown]
+        rows = [[when(m.at), visible(m.event) or "-", visible(m.id)] for m in plan.shown]
         print_table(("at", "event", "id at the sender"), rows)
     more = plan.missed - plan.passed - len(plan.shown)
     if more > 0:
@@ -148,7 +148,9 @@ def _report(place: Options, run: Recovery) -> None:
     if place.as_json:
         print_json(run)
         return
-    click.echo(f"{counted(run.missed, 'missed delivery')} since {moment(run.since)}{_parts(run)}")
+    click.echo(
+        f"{counted(run.missed, 'missed delivery')} since {timestamp(run.since)}{_parts(run)}"
+    )
     if run.problem is not None:
         word = "stopped" if run.state != "done" else "not all"
         note(f"router: {word}: {visible(run.problem)}")

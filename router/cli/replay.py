@@ -9,7 +9,7 @@ from router.cli.consent import Consent, consent_options
 from router.cli.operate import IDS, PLACE, note_waits
 from router.cli.operator_access import act
 from router.cli.options import Options
-from router.cli.output import counted, moment, note, print_json, span, when
+from router.cli.output import counted, note, print_json, span, timestamp
 from router.cli.remote import Verbs
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import UsageError
@@ -113,7 +113,7 @@ def _report(answer: ReplayProgress) -> None:
     click.echo(f"{counted(answer.jobs, 'job')} of {counted(answer.deliveries, 'delivery')} {word}")
     _note_skipped(answer.skipped)
     ends = answer.last_due_at
-    pace = f", the last due by {moment(ends)}" if ends and answer.jobs > 1 else ""
+    pace = f", the last due by {timestamp(ends)}" if ends and answer.jobs > 1 else ""
     if answer.jobs:
         click.echo(f"replay {answer.id}{pace}")
 
@@ -135,7 +135,7 @@ def _note_passed(found: OperatorPlan | ReplayProgress) -> bool:
     passed, earlier = found.passed, found.earlier
     if not passed:
         return False
-    by = f" at {when(earlier.at)} by {earlier.id}" if earlier else ""
+    by = f" at {timestamp(earlier.at)} by {earlier.id}" if earlier else ""
     if found.jobs or found.skipped:
         note(f"{passed} skipped: already replayed, the last{by}; `--again` replays them too")
         return False

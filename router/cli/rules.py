@@ -5,6 +5,8 @@ import click
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options, rules_argument
 from router.cli.output import print_json, print_table, states, when
+from router.cli.paging import paged
+from router.cli.redraw import watched
 from router.operator.answers import RuleRow
 
 _COLUMNS = ("rule", "mode", "from", "events", "actions", "jobs")
@@ -12,6 +14,8 @@ _COUNTED = ("asked", "matched", "errors", "last matched", "note")
 
 
 @click.group(invoke_without_command=True)
+@watched
+@paged
 @place_options("dev", "store", "admin", "server")
 @click.pass_context
 def rules(ctx: click.Context, *, place: Options) -> None:

@@ -21,7 +21,7 @@ Command = Callable[..., None]
 
 _METAVARS = {
     "endpoint": "NAME", "event": "NAME", "since": "TIME", "until": "TIME", "where": "EXPR",
-    "cause": "KEY",
+    "cause": "KEY", "state": "STATE", "limit": "N",
 }  # fmt: skip
 _COMPLETED = {"endpoint": endpoint_names, "rule": rule_ids, "event": event_names}
 
@@ -59,11 +59,11 @@ def is_narrowed(selector: Criteria) -> bool:
 def _option(
     name: str, states: tuple[str, ...] | None, limit: int | None
 ) -> Callable[[Command], Command]:
-    more: dict[str, Any] = {"metavar": _METAVARS.get(name, "ID")}
+    more: dict[str, Any] = {"metavar": _METAVARS.get(name, "ID"), "help": ABOUT[name]}
     if name == "state":
-        more = {"type": click.Choice(states or ())}
+        about = f"{ABOUT[name].rstrip('.')}: {', '.join(states or ())}."
+        more |= {"type": click.Choice(states or ()), "help": about}
     elif name == "limit":
-        more = {
-            "type": click.IntRange(1, 10_000), "default": limit, "show_default": limit is not None
-        }  # fmt: skip
-    return click.option(f"--{name}", help=ABOUT[name], shell_complete=_COMPLETED.get(name), **more)
+        shown = limit is not None
+        more |= {"type": click.IntRange(1, 10_000), "default": limit, "show_default": shown}
+    return click.option(f"--{name}", shell_complete=_COMPLETED.get(name), **more)

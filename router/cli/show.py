@@ -13,7 +13,18 @@ from router.cli.admin import AdminClient
 from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import dates, moment, note, pretty, print_json, span, visible, visible_block
+from router.cli.output import (
+    aged,
+    dates,
+    note,
+    pretty,
+    print_json,
+    span,
+    timestamp,
+    visible,
+    visible_block,
+)
+from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
@@ -26,6 +37,7 @@ _EVENTS_SHOWN = 20
 
 
 @click.command()
+@paged
 @click.argument("identity", metavar="ID")
 @click.option("--follow", is_flag=True, help="Print a job's output while it runs.")
 @place_options("dev", "store", "admin", "server")
@@ -95,10 +107,10 @@ def _as_json(record: DeliveryRecord) -> dict[str, Any]:
 
 def _print(record: DeliveryRecord) -> None:
     d = record.delivery
-    copies = f"×{record.duplicates + 1}, the last at {moment(record.last_seen_at)}"
+    copies = f"×{record.duplicates + 1}, the last at {aged(record.last_seen_at)}"
     lines = [
         ("delivery", d.id),
-        ("received", f"{moment(d.received_at)} from {visible(d.peer) or 'unknown'}"),
+        ("received", f"{aged(d.received_at)} from {visible(d.peer) or 'unknown'}"),
         ("endpoint", f"{d.endpoint} ({d.provider})"),
         ("verified", verified(d)),
         ("state", d.state),
@@ -133,7 +145,7 @@ def _print_jobs(record: DeliveryRecord) -> None:
         click.echo("\nno jobs: no live rule matched")
     for job in record.jobs:
         reason = f": {visible(job.reason)}" if job.reason else ""
-        due = f", due {moment(job.due_at)}" if job.state in ("retryable", "available") else ""
+        due = f", due {aged(job.due_at)}" if job.state in ("retryable", "available") else ""
         waits = f" for {visible('; '.join(job.waits_for))}" if job.waits_for else ""
         click.echo(
             f"\njob {job.id}  {job.rule}/{job.action} ({job.kind})  {job.state}{waits}{due}{reason}"
@@ -148,7 +160,7 @@ def _print_jobs(record: DeliveryRecord) -> None:
 def _print_attempt(attempt: Attempt) -> None:
     took = span(max(0, attempt.ended_at - attempt.started_at))
     reason = f": {visible(attempt.reason)}" if attempt.reason else ""
-    at = moment(attempt.started_at)
+    at = timestamp(attempt.started_at)
     click.echo(f"  attempt {attempt.number}  {at}  {took}  {attempt.outcome}{reason}")
     for name, value in attempt.result.items():
         if name != "json":  # the same as `text` or `stdout`, for expressions

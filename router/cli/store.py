@@ -16,7 +16,7 @@ from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
-from router.cli.output import counted, moment, note, print_answer, print_json, states
+from router.cli.output import aged, counted, note, print_answer, print_json, states, timestamp
 from router.cli.remote import RemoteOperator, Verbs
 from router.errors import ConfigError, RouterError, UsageError
 from router.legible import size_text
@@ -121,7 +121,7 @@ def _say_restored(done: "Copied") -> None:
     click.echo(f"{done.path}: {size_text(done.bytes)}, {deliveries}, checked")
     if done.kept is not None:
         note(f"the store that was there is kept: {done.kept}")
-    note(f"its newest delivery is of {moment(found.newest_at)}: ask senders for what came later")
+    note(f"its newest delivery is of {timestamp(found.newest_at)}: ask senders for what came later")
     open_jobs = sum(found.jobs.get(s, 0) for s in ("available", "retryable", "waiting", "running"))
     if open_jobs:
         note(
@@ -320,10 +320,10 @@ def info(*, place: Options) -> None:
         ("size", f"{size_text(found.bytes)}, {size_text(found.free_bytes)} of it free"),
         ("journal", size_text(found.journal_bytes)),
         ("schema", f"{found.schema}{outdated}"),
-        ("deliveries", f"{found.deliveries}, the newest of {moment(found.newest_at)}"),
+        ("deliveries", f"{found.deliveries}, the newest of {aged(found.newest_at)}"),
         ("dedupe keys", str(found.keys)),
         ("jobs", states(found.jobs)),
-        ("oldest due", moment(found.oldest_due_at)),
+        ("oldest due", aged(found.oldest_due_at)),
     ):
         click.echo(f"{name:<12} {value}")
 

@@ -11,7 +11,16 @@ import msgspec
 
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
-from router.cli.output import counted, moment, note, print_json, print_list, print_table, visible
+from router.cli.output import (
+    counted,
+    note,
+    print_json,
+    print_list,
+    print_table,
+    timestamp,
+    visible,
+    when,
+)
 from router.cli.subscription_plan import (
     ApiOptions,
     PlannedTopic,
@@ -107,7 +116,7 @@ def list_made(place: Options, endpoint: str | None) -> None:
         known,
         ("endpoint", "topic", "address", "id", "state", "at"),
         (
-            (r.endpoint, r.topic, r.address, r.id or "-", states[r.state], moment(r.asked_at))
+            (r.endpoint, r.topic, r.address, r.id or "-", states[r.state], when(r.asked_at))
             for r in known
         ),
         as_json=place.as_json,
@@ -218,7 +227,7 @@ def _step(row: PlannedTopic) -> str:
         return f"the token may not: it needs the scope {' or '.join(row.needs)}"
     if record is None:
         return "create"
-    since = moment(record.asked_at)
+    since = timestamp(record.asked_at)
     return {
         "keep": f"made already, {since}" + (f", id {record.id}" if record.id else ""),
         "unsure": f"unsure: requested {since}, no answer came",

@@ -8,7 +8,9 @@ from router.cli.admin import AdminClient
 from router.cli.generations import rules_to_read
 from router.cli.operator_access import act, ask, ask_store
 from router.cli.options import Options, place_options
-from router.cli.output import moment, note, print_answer, print_list, when
+from router.cli.output import note, print_answer, print_list, timestamp, when
+from router.cli.paging import paged
+from router.cli.redraw import watched
 from router.cli.remote import RemoteOperator
 from router.model.target import TargetRow
 from router.operator.requests import TargetRequest
@@ -32,6 +34,8 @@ _REASON = click.option(
 
 
 @click.group(invoke_without_command=True)
+@watched
+@paged
 @PLACE
 @click.pass_context
 def targets(ctx: click.Context, *, place: Options) -> None:
@@ -102,7 +106,7 @@ def _cells(row: TargetRow) -> list[str]:
 def _note_of(row: TargetRow) -> str:
     """What a person would want to know of it: why it is not called, or its last error."""
     if row.state == "paused":
-        return f"by {row.by} since {moment(row.since)}: {row.reason}"
+        return f"by {row.by} since {timestamp(row.since)}: {row.reason}"
     if row.state == "failing":
         return f"{row.reason}; next call {when(row.next_probe)}"
     if row.state == "recovering":

@@ -2,13 +2,38 @@
 
 import pytest
 
-from router.legible import INDENTS_MAX, exact, pretty, size_text
+from router.legible import INDENTS_MAX, ago, exact, pretty, size_text
 
 
 def test_sizes() -> None:
     assert [size_text(n) for n in (0, 1023, 1024, 5 << 20)] == [
         "0 B", "1023 B", "1.0 KiB", "5.0 MiB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "now"),
+        (0.999, "now"),
+        (1, "1 s ago"),
+        (119, "119 s ago"),
+        (120, "2 min ago"),
+        (7_199, "119 min ago"),
+        (7_200, "2 h ago"),
+        (172_799, "47 h ago"),
+        (172_800, "2 days ago"),
+        (30 * 86_400 - 1, "29 days ago"),
+        (30 * 86_400, "2026-08-22"),
+        (-0.5, "now"),
+        (-90, "in 90 s"),
+        (-86_400, "in 24 h"),
+        (-40 * 86_400, "2026-10-31"),
+    ],
+)
+def test_how_long_ago(seconds: float, text: str) -> None:
+    now = 1_790_000_000_000
+    assert ago(now - int(seconds * 1000), now) == text
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from router.cli.output import moment
 from router.cli.whole_file import write_whole
 from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.expressions import NotJson, decode_json
+from router.legible import moment
 from router.operator.answers import FollowedDelivery
 
 _SAFE = re.compile(r"[^A-Za-z0-9_-]+")

@@ -286,7 +286,7 @@ def test_a_body_that_was_parsed(router: Router, rules: Path, tmp_path: Path) -> 
     assert causes(router, rules, "--request", file) == ["body_parsed"]
     ran = router("doctor", "shop", "-f", rules, "--request", file)
     assert ran.out == (
-        "request of 2024-01-15 09:50:00Z to endpoint shop (/wh_shop-0123456789abcdef, "
+        "request of 2024-01-15T09:50:00Z to endpoint shop (/wh_shop-0123456789abcdef, "
         "24 bytes of body)\n"
         "  found    body_parsed: the body was parsed and serialized again on its way: the "
         "signature fits the body as compact JSON\n"

@@ -1,6 +1,7 @@
 """How answers look, and what text from strangers cannot do to a terminal."""
 
 import json
+from contextlib import redirect_stdout
 
 import pytest
 from hypothesis import given
@@ -8,17 +9,21 @@ from hypothesis import strategies as st
 
 from router.cli.output import (
     _rich_table,
-    moment,
+    aged,
     pretty,
     print_json,
     print_table,
     shortened,
     span,
     states,
+    timestamp,
     visible,
+    when,
 )
-from router.legible import when
+from router.cli.paging import Collected
+from router.clock import SystemClock
 from router.model.job import Attempt
+from router.store.time_text import instant
 
 
 @given(st.text())
@@ -76,16 +81,24 @@ def test_a_terminal_table_takes_no_markup_from_strangers(
     assert "[red]x[/red]" in capsys.readouterr().out
 
 
-def test_a_list_says_the_time_of_today_and_the_date_of_other_days() -> None:
-    now = 1_790_000_000_000
-    assert when(now, now) == "14:13:20Z"
-    assert when(now - 86_400_000, now) == "2026-09-20 14:13Z"
-    assert when(None, now) == "-"
+def test_a_time_in_a_pipe_is_one_that_since_takes() -> None:
+    at = 1_790_000_000_250
+    assert when(at) == aged(at) == "2026-09-21T14:13:20.250Z"
+    assert instant(when(at), 0) == at
+    assert when(None) == aged(None) == "-"
+
+
+def test_a_time_on_a_terminal_is_how_long_ago_that_is() -> None:
+    at = SystemClock().now() - 30_500
+    with redirect_stdout(Collected()):
+        assert when(at) == "30 s ago"
+        assert aged(at) == f"{timestamp(at)} (30 s ago)"
+        assert when(None) == aged(None) == "-"
 
 
 def test_times_and_counts() -> None:
-    assert moment(1_790_000_000_000) == "2026-09-21 14:13:20Z"
-    assert moment(None) == "-"
+    assert timestamp(1_790_000_000_000) == "2026-09-21T14:13:20Z"
+    assert timestamp(None) == "-"
     assert [span(850), span(12_340), span(45_000)] == ["850 ms", "12.3 s", "45 s"]
     assert [span(250_000), span(21_600_000)] == ["4 m 10 s", "6 h 0 m"]
     assert span(273_600_000) == "3 d 4 h"

@@ -440,9 +440,7 @@ def test_the_same_replay_again_is_reported_and_makes_none(
     """By whom and when it was made, and how it is done once more."""
     first = json.loads(ask("replay", *what, "--yes", "--json").out)
     assert first["jobs"] == 1
-    reported = (
-        rf"it was replayed at \d\d:\d\d:\d\dZ by {first['id']}; `--again` does it once more\n"
-    )
+    reported = rf"it was replayed at \S+Z by {first['id']}; `--again` does it once more\n"
     for args in (("--yes",), ("--dry-run",), ("--yes", "--as", "other")):
         assert re.fullmatch(reported, ask("replay", *what, *args).out)
     ran = ask("replay", *what, "--dry-run", "--again")

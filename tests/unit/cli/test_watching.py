@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.output import moment
+from router.cli.output import timestamp
 from router.clock import SystemClock
 from router.legible import exact
 from router.store.sqlite.store import open_store
@@ -60,7 +60,7 @@ def test_the_last_delivery_says_whether_it_is_silent(
     at = time.time_ns() // 1_000_000 - hours * HOUR
     asyncio.run(fill(watched, at))
     row, last, is_silent = received(router, watched)
-    assert row.endswith(moment(at) + (", SILENT" if silent else ""))
+    assert row.endswith(timestamp(at) + (", SILENT" if silent else ""))
     assert (last, is_silent) == (exact(at), silent)
 
 
