@@ -17,6 +17,7 @@ from router.model.delivery import DeliverySummary, as_request
 from router.model.operations import Replay
 from router.model.target import TargetNow
 from router.operator import answers, rows
+from router.operator.costly import CostlyAnswer
 from router.operator.cursors import cursor_of, reached_by
 from router.operator.id_lookup import look_up, present, whole_ids, with_job_alone
 from router.operator.known_names import check_names
@@ -77,6 +78,7 @@ class StoreQuestions:
         self._rebuild = rebuild
         self._write_counts = write_counts
         self._server_now = server_now
+        self._overview = CostlyAnswer(self._look, clock)
         self._rebuilt: dict[str, Ruleset] = {}
 
     # -- lists: newest first, a page at a time
@@ -215,7 +217,11 @@ class StoreQuestions:
         return answers.TargetList(target_rows(self._live.current, self._targets_now(), counts))
 
     async def overview(self) -> Overview:
-        """Everything at one glance."""
+        """Everything at one glance; some seconds old at most, where there is much of it."""
+        return await self._overview.get()
+
+    async def _look(self) -> Overview:
+        await self._write_counts()
         targets = (await self.targets()).targets
         nodes = (await self.nodes()).nodes
         return await overview(

@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from router.clock import Clock
 from router.egress import listens_locally
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
+from router.operator.costly import CostlyAnswer
 from router.rules.live import LiveRef
 from router.serving.node_client import NodeClient
 from router.serving.other_nodes import OtherNodes
@@ -25,29 +26,26 @@ LOCAL_NAME = "token"
 
 
 class MetricsPage:
-    """
-    The metrics, with what only the store knows: asked for at most every so often, and the less
-    often the longer it takes.
-    """
+    """The metrics, with what only the store knows."""
 
     def __init__(self, metrics: Metrics, store: StoreReads, *, clock: Clock) -> None:
         self._metrics = metrics
         self._store = store
         self._clock = clock
-        self._fresh_until = 0.0
+        self._work = CostlyAnswer(self._standing, clock)
 
     async def render(self) -> bytes:
         """All of it, in the Prometheus text format."""
-        began = self._clock.monotonic()
-        if began >= self._fresh_until:
-            self._fresh_until = began + 1.0
-            with contextlib.suppress(StoreUnavailable):  # the other numbers are wanted then, too
-                states, due = await self._store.open_states(), await self._store.targets()
-                now = self._clock.now()
-                self._metrics.work_stands(states, max(0, now - min(due.values(), default=now)))
-            self._fresh_until = began + max(1.0, 20 * (self._clock.monotonic() - began))
+        with contextlib.suppress(StoreUnavailable):  # the other numbers are wanted then, too
+            self._metrics.work_stands(*await self._work.get())
         self._metrics.log_lines_lost(logs.lost())
         return self._metrics.render()
+
+    async def _standing(self) -> tuple[Mapping[str, int], int]:
+        """Jobs by state, and how late the latest is."""
+        states, due = await self._store.open_states(), await self._store.targets()
+        now = self._clock.now()
+        return states, max(0, now - min(due.values(), default=now))
 
 
 def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
