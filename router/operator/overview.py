@@ -74,7 +74,7 @@ def endpoint_rows(
     activity: Activity, ruleset: Ruleset, silent: Collection[str]
 ) -> list[answer.EndpointActivity]:
     """The endpoints of the file and others that something came to, the busiest first."""
-    names = {*ruleset.endpoints, *activity.names("delivery", "refusal")}
+    names = {*ruleset.endpoints, *activity.names("delivery", "refusal")} - {NO_ENDPOINT}
     rows = [
         answer.EndpointActivity(
             name=name,
