@@ -1,4 +1,4 @@
-"""`router new`: an endpoint id, a first rules file, a plugin, a test, a sender's definition."""
+"""`router new`: an endpoint id, rules files, a plugin, a test, a sender's definition."""
 
 import secrets
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from router.cli.completion_values import provider_names
+from router.cli.new_alert import WAYS
 from router.cli.options import Options, place_options
 from router.cli.output import print_answer
 from router.errors import UsageError
@@ -58,6 +59,21 @@ def rules(**given: Any) -> None:
     On a terminal it asks for what is not given. A file that is there already is left alone.
     """
     from router.cli.new_rules import make
+
+    make(**given)
+
+
+@new.command()
+@click.argument("file", required=False, type=click.Path())
+@click.option("--to", required=True, type=click.Choice(tuple(WAYS)), help="Who is told, and how.")
+@click.option("--address", metavar="ADDRESS", help="Of the e-mail.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def alert(**given: Any) -> None:
+    """
+    Print a rules file that tells somebody of dead letters, failing targets and the like, with its
+    test; or write it into FILE, which your rules file then names under `include`.
+    """
+    from router.cli.new_alert import make
 
     make(**given)
 

@@ -12,6 +12,7 @@ from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
 from router.model.settings import OWN
 from router.rules.live import LiveRuleset
+from router.rules.own_event_texts import text_of
 from router.rules.plan import Plan, Planner
 
 DEAD = "job.dead"
@@ -47,8 +48,8 @@ def planned(
     """
     One of our own events as a delivery with its jobs, all to be leased; None: nobody wants it.
 
-    `identity` is the same text for the same cause: it is the dedupe key. `now` is wall time,
-    `due_at` ledger time.
+    `identity` is the same text for the same cause: it is the dedupe key. The payload gets a `text`
+    for people. `now` is wall time, `due_at` ledger time.
     """
     if live.own is None or not wants(live, event):
         return None
@@ -57,7 +58,7 @@ def planned(
         ("router-event", event),
         ("router-event-id", identity),
     )
-    body = msgspec.json.encode(payload)
+    body = msgspec.json.encode({"text": text_of(event, payload), **payload})
     # A damaged job's id may have characters that no header has.
     wire = tuple((n.encode(), v.encode("latin-1", "backslashreplace")) for n, v in headers)
     reading = live.own.provider.read(InboundRequest("POST", b"", b"", wire, body, "", now))

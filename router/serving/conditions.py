@@ -1,8 +1,8 @@
 """Conditions of the router that become events of its own: one event when each begins."""
 
 import shutil
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,77 +14,26 @@ from router.model.store_address import SqliteFile
 from router.model.target import TargetNow
 from router.refusals import PROBE
 from router.rules.live import LiveRef
-from router.rules.own_events import REASON_MAX, timestamp
+from router.rules.own_events import REASON_MAX, Hide, timestamp, wants
+from router.serving.alerts import Alerts
+from router.serving.death_alerts import DeathAlerts
 from router.serving.own_events import ConditionWatch, OwnEventWriter
-from router.store.protocol import FactStore, Store
+from router.serving.spells import Lately, Spells
+from router.store.protocol import Store
+from router.store.reads import StoreReads
 from router.store.values import CLAIM_MS, Claimed
-
-FACTS = "own/"
 
 REFUSED_MIN = 20
 WINDOW_MS = 5 * 60_000
-EXPIRING_DAYS = (1, 7)
+ERRED_MIN = 5
+ERRING_MS = 60 * 60_000
+COUNTED_MS = 60_000
+"""How often what rules have counted is read: it is written six times as often."""
+EXPIRING_DAYS = {"secret": (1, 7), "certificate": (1, 7, 21)}
+_ENDING = {"secret": "expiring/", "certificate": "ending/"}
 FILLING, ROOM_AGAIN = 0.80, 0.70
 """Shares of `max_size` at which filling begins and is over."""
 DISK_FILLING, DISK_ROOM_AGAIN = 0.95, 0.92
-
-Send = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]
-"""Stores an event by name, identity and payload; False: no rule wants it."""
-
-
-class Alerts:
-    """
-    Events that were sent are remembered in the store under names that begin with `facts`, so that
-    a restart sends none twice.
-    """
-
-    def __init__(self, store: FactStore, send: Send, facts: str = FACTS) -> None:
-        self._store, self._send, self._facts = store, send, facts
-        self._known: dict[str, Any] | None = None
-
-    async def of(self, name: str) -> Any:
-        """What is kept under this name, None if nothing. Raises StoreUnavailable."""
-        return (await self._all()).get(self._facts + name)
-
-    async def read_again(self) -> None:
-        """Other nodes may have written since."""
-        self._known = None
-
-    async def send(
-        self, fact: str, value: Any, event: str, identity: str, payload: Mapping[str, Any]
-    ) -> None:
-        """Send an event and keep `value` for it; nothing is kept if no rule wants it."""
-        if await self._send(event, identity, payload):
-            await self.keep(fact, value)
-
-    async def forget_others(self, prefix: str, still: Container[str]) -> None:
-        """Forget what is kept under this prefix for names that are not among these."""
-        for fact in [n.removeprefix(self._facts) for n in await self._all()]:
-            if fact.startswith(prefix) and fact.removeprefix(prefix) not in still:
-                await self.keep(fact, None)
-
-    async def keep(self, name: str, value: Any) -> None:
-        """Keep it, or forget it (None), if that is a change."""
-        known = await self._all()
-        name = self._facts + name
-        if known.get(name) == value:
-            return
-        await self._store.remember({name: value})
-        if value is None:
-            del known[name]
-        else:
-            known[name] = value
-
-    async def _all(self) -> dict[str, Any]:
-        if self._known is None:
-            self._known = dict(await self._store.recall(self._facts))
-        return self._known
-
-
-class _Counts(NamedTuple):
-    at: int
-    accepted: int
-    refused: Counter[str]
 
 
 class RefusalAlerts:
@@ -94,42 +43,67 @@ class RefusalAlerts:
     """
 
     def __init__(self, *, live: LiveRef, metrics: Metrics, clock: Clock, alerts: Alerts) -> None:
-        self._live, self._metrics, self._clock, self._alerts = live, metrics, clock, alerts
-        self._seen: dict[str, deque[_Counts]] = {}
-        self._held: dict[str, int] = {}
-        self._began = clock.ledger()
+        self._live, self._metrics, self._clock = live, metrics, clock
+        self._lately = Lately(WINDOW_MS, clock.ledger())
+        self._spells = Spells(
+            "endpoint.refusing", "refusing", WINDOW_MS, clock=clock, alerts=alerts
+        )
 
     async def step(self) -> None:
         """Look at every endpoint once."""
         for name in self._live.current.ruleset.addressed:
-            now, fact, event = self._clock.ledger(), f"refusing/{name}", "endpoint.refusing"
-            accepted, refused = self._lately(name, now)
-            since = await self._alerts.of(fact)
-            if refused.total() >= REFUSED_MIN and refused.total() > accepted:
-                self._held[name] = now
-                if since is None:
-                    payload = {
-                        "endpoint": name,
-                        "refused": refused.total(),
-                        "accepted": accepted,
-                        "minutes": WINDOW_MS // 60_000,
-                        "reasons": dict(refused.most_common()),
-                        "main_reason": refused.most_common(1)[0][0],
-                    }
-                    await self._alerts.send(fact, now, event, f"{event}/{name}/{now}", payload)
-            elif since is not None and now - self._held.get(name, self._began) >= WINDOW_MS:
-                await self._alerts.keep(fact, None)
+            counts = Counter({**self._metrics.refusals(name), PROBE: self._metrics.received(name)})
+            refused = self._lately.rise(name, self._clock.ledger(), counts)
+            accepted = refused.pop(PROBE, 0)  # no refusal has this name
+            payload = {
+                "endpoint": name,
+                "refused": refused.total(),
+                "accepted": accepted,
+                "minutes": WINDOW_MS // 60_000,
+                "reasons": dict(refused.most_common()),
+                "main_reason": next((reason for reason, _ in refused.most_common(1)), ""),
+            }
+            wrong = refused.total() >= REFUSED_MIN and refused.total() > accepted
+            await self._spells.look(name, payload if wrong else None)
 
-    def _lately(self, name: str, now: int) -> tuple[int, Counter[str]]:
-        """What an endpoint accepted, and refused by reason, in the last five minutes."""
-        reasons = Counter(self._metrics.refusals(name))
-        del reasons[PROBE]
-        counts = _Counts(now, self._metrics.received(name), reasons)
-        seen = self._seen.setdefault(name, deque([_Counts(self._began, 0, Counter())]))
-        seen.append(counts)
-        while len(seen) > 2 and seen[1].at <= now - WINDOW_MS:
-            seen.popleft()
-        return counts.accepted - seen[0].accepted, counts.refused - seen[0].refused
+
+class RuleAlerts:
+    """
+    `rule.failing`: within an hour a rule's condition erred on five events or more, and on more
+    than it matched. Over when that has not been so for an hour.
+    """
+
+    def __init__(self, *, live: LiveRef, reads: StoreReads, clock: Clock, alerts: Alerts) -> None:
+        self._live, self._reads, self._clock = live, reads, clock
+        self._lately = Lately(ERRING_MS, clock.ledger())
+        self._spells = Spells("rule.failing", "erring", ERRING_MS, clock=clock, alerts=alerts)
+        self._looked: int | None = None
+
+    async def step(self) -> None:
+        """Look at every rule that has ever erred, by what all nodes have counted."""
+        if not wants(self._live.current, "rule.failing"):
+            return
+        now = self._clock.ledger()
+        if self._looked is not None and now - self._looked < COUNTED_MS:
+            return
+        for rule, count in (await self._reads.rule_counts()).items():
+            counts = Counter(erred=count.errored, matched=count.matched + count.shadowed)
+            if self._looked is None:
+                self._lately.begin(rule, counts)
+            elif count.errored:
+                await self._look(rule, self._lately.rise(rule, now, counts))
+        self._looked = now
+
+    async def _look(self, rule: str, lately: Counter[str]) -> None:
+        erred, matched = lately["erred"], lately["matched"]
+        payload = {
+            "rule": rule,
+            "erred": erred,
+            "matched": matched,
+            "minutes": ERRING_MS // 60_000,
+        }
+        wrong = erred >= ERRED_MIN and erred > matched
+        await self._spells.look(rule, payload if wrong else None)
 
 
 async def look_at_endpoints(
@@ -185,21 +159,25 @@ async def look_at_targets(*, now: Callable[[], Iterable[TargetNow]], alerts: Ale
         await alerts.send(fact, target.state, event, identity, payload)
 
 
-async def look_at_secrets(*, live: LiveRef, clock: Clock, alerts: Alerts) -> None:
-    """`secret.expiring`: seven days, and again one day, before a secret's `until`."""
-    secrets = live.current.ruleset.secrets.values()
-    ends = {secret.name: secret.until for secret in secrets if secret.until is not None}
-    for name, until in ends.items():
+async def look_at_ends(
+    thing: str, ends: Callable[[], Mapping[str, int]], *, clock: Clock, alerts: Alerts
+) -> None:
+    """
+    `secret.expiring` and `certificate.expiring`: some days before a secret's `until` or the end of
+    a listener's certificate. `ends` are the times of each `thing` by name.
+    """
+    found, event, prefix = ends(), f"{thing}.expiring", _ENDING[thing]
+    for name, until in found.items():
         left = until - clock.now()
-        stage = next((days for days in EXPIRING_DAYS if 0 < left <= days * DAY_MS), None)
-        fact, event = f"expiring/{name}", "secret.expiring"
+        stage = next((days for days in EXPIRING_DAYS[thing] if 0 < left <= days * DAY_MS), None)
+        fact = f"{prefix}{name}"
         known = await alerts.of(fact)
         if stage is None or (known and known[0] == until and known[1] <= stage):
             continue
-        payload = {"secret": name, "until": timestamp(until), "days_left": -(-left // DAY_MS)}
+        payload = {thing: name, "until": timestamp(until), "days_left": -(-left // DAY_MS)}
         identity = f"{event}/{name}/{until}/{stage}d"
         await alerts.send(fact, [until, stage], event, identity, payload)
-    await alerts.forget_others("expiring/", ends)
+    await alerts.forget_others(prefix, found)
 
 
 async def look_at_storage(
@@ -236,20 +214,31 @@ class ThisNode(NamedTuple):
     claimed: Claimed
 
 
+class WatchedParts(NamedTuple):
+    """
+    What this process knows itself: the quiet endpoints, the targets, when the certificates of its
+    listeners end, and what it has counted.
+    """
+
+    silent: Callable[[], Mapping[str, Any]]
+    targets: Callable[[], Iterable[TargetNow]]
+    certificates: Callable[[], Mapping[str, int]]
+    metrics: Metrics
+
+
 def watches(
     writer: OwnEventWriter,
     live: LiveRef,
     store: Store,
     *,
-    silent: Callable[[], Mapping[str, Any]],
-    targets: Callable[[], Iterable[TargetNow]],
+    parts: WatchedParts,
+    hide: Hide,
     clock: Clock,
-    metrics: Metrics,
     here: ThisNode,
 ) -> tuple[ConditionWatch, ...]:
     """
-    Of endpoints, targets, secrets, the store and its disk. What is the same to all nodes of a
-    shared store is looked at by one of them; refusals and targets by each, as it sees them.
+    Of everything that becomes an event while it lasts. What is the same to all nodes of a shared
+    store is looked at by one of them; refusals, targets and certificates by each, as it sees them.
     """
     alerts = Alerts(store, writer.send)
     own = Alerts(store, writer.send, f"own@{here.name}/") if store.shared else alerts
@@ -261,16 +250,23 @@ def watches(
         usage = shutil.disk_usage(Path(address.path).absolute().parent)
         return usage.total - usage.free, usage.total
 
+    def secrets() -> dict[str, int]:
+        known = live.current.ruleset.secrets.values()
+        return {secret.name: secret.until for secret in known if secret.until is not None}
+
     common: tuple[ConditionWatch, ...] = (
-        partial(look_at_endpoints, live=live, silent=silent, alerts=alerts),
-        partial(look_at_secrets, live=live, clock=clock, alerts=alerts),
+        partial(look_at_endpoints, live=live, silent=parts.silent, alerts=alerts),
+        partial(look_at_ends, "secret", secrets, clock=clock, alerts=alerts),
         partial(look_at_storage, live=live, store=store, disk=disk, clock=clock, alerts=alerts),
+        RuleAlerts(live=live, reads=store.reads, clock=clock, alerts=alerts).step,
+        DeathAlerts(live=live, reads=store.reads, hide=hide, clock=clock, alerts=alerts).step,
     )
     if store.shared:
         common = (alerts.read_again, *common)
     return (
-        RefusalAlerts(live=live, metrics=metrics, clock=clock, alerts=own).step,
-        partial(look_at_targets, now=targets, alerts=own),
+        RefusalAlerts(live=live, metrics=parts.metrics, clock=clock, alerts=own).step,
+        partial(look_at_targets, now=parts.targets, alerts=own),
+        partial(look_at_ends, "certificate", parts.certificates, clock=clock, alerts=own),
         *[partial(_by_one_node, here.claimed, watch) for watch in common],
     )
 

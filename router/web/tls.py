@@ -3,7 +3,7 @@
 import ssl
 from pathlib import Path
 
-from router.errors import SecretMissing, os_errors_refused
+from router.errors import SecretMissing, UsageError, os_errors_refused
 
 
 class Certificate:
@@ -15,11 +15,13 @@ class Certificate:
     """
 
     def __init__(self, cert: str, key: str | None, *, setting: str = "server.tls") -> None:
-        self._setting = setting
+        self.setting = setting
         self._cert = cert
         self._key = key
         self.files = tuple(Path(name) for name in (cert, key) if name is not None)
         self._served = self.read()
+        self.ends_at = self._end()
+        """When what is served ends, in Unix milliseconds; None: that could not be read."""
         self.context = self.read()
         # Asked at each handshake: to renew is then one assignment, with no moment at which a
         # connection meets the new certificate without its key.
@@ -38,12 +40,22 @@ class Certificate:
         try:
             context.load_cert_chain(self._cert, self._key, password=self._no_password)
         except OSError as error:
-            raise SecretMissing(f"{self._setting}: {self._why(error)}") from error
+            raise SecretMissing(f"{self.setting}: {self._why(error)}") from error
         return context
 
     def serve(self, fresh: ssl.SSLContext) -> None:
         """New connections get what was `read`; those that are open keep what they have."""
         self._served = fresh
+        self.ends_at = self._end()
+
+    def _end(self) -> int | None:
+        from cryptography.x509 import load_pem_x509_certificate  # noqa: PLC0415 - costly
+
+        try:
+            certificate = load_pem_x509_certificate(first_certificate(self._cert).encode())
+        except (UsageError, ValueError):
+            return None
+        return int(certificate.not_valid_after_utc.timestamp() * 1000)
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
         connection.context = self._served
@@ -65,7 +77,7 @@ class Certificate:
 
     def _no_password(self) -> str:
         # Else OpenSSL would ask on the terminal, and a server without one would wait for ever.
-        raise SecretMissing(f"{self._setting}: the key is locked by a password; give one without")
+        raise SecretMissing(f"{self.setting}: the key is locked by a password; give one without")
 
 
 def first_certificate(path: str) -> str:

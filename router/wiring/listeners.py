@@ -2,6 +2,7 @@
 
 import re
 import socket
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import msgspec
@@ -32,6 +33,11 @@ def certificate(tls: ListenerTls | None, setting: str) -> Certificate | None:
         SecretMissing: its files cannot be used.
     """
     return None if tls is None else Certificate(tls.cert, tls.key, setting=setting)
+
+
+def ends(certificates: Iterable[Certificate]) -> dict[str, int]:
+    """When each ends, in Unix milliseconds, by its setting."""
+    return {one.setting: one.ends_at for one in certificates if one.ends_at is not None}
 
 
 def public_listener(

@@ -25,7 +25,7 @@ from router.operator.verbs import StoreVerbs
 from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
-from router.serving.conditions import ThisNode, watches
+from router.serving.conditions import ThisNode, WatchedParts, watches
 from router.serving.counters import CounterWriter
 from router.serving.memory import settle_collector
 from router.serving.node_agreement import NodeAgreement
@@ -57,6 +57,7 @@ from router.wiring.listeners import (
     admin_names,
     announce,
     certificate,
+    ends,
     public_listener,
 )
 from router.wiring.live import (
@@ -133,6 +134,7 @@ class Server:
         self.put_in_force = leave_in_force if self.rollout else putting
         self.certificate = certificate(server.tls, "server.tls")
         self.admin_certificate = certificate(server.admin_tls, "server.admin.tls")
+        self.certificates = tuple(filter(None, (self.certificate, self.admin_certificate)))
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         self.ids = Ids(self.rng)
         self.watching = Watching(logs.OUTPUTS)
@@ -237,10 +239,11 @@ class Server:
             self.writer,
             live,
             store,
-            silent=self.quiet.silent,
-            targets=self.dispatch.targets,
+            parts=WatchedParts(
+                self.quiet.silent, self.dispatch.targets, partial(ends, self.certificates), metrics
+            ),
+            hide=logs.REDACTOR.text,
             clock=clock,
-            metrics=metrics,
             here=ThisNode(self.node, self._claimed),
         )
         if store.shared:
@@ -414,7 +417,7 @@ class Server:
             self.source,
             self.live,
             keep=self.put_in_force,
-            certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
+            certificates=self.certificates,
             manager=self.manager,
             after=self.upkeep.apply,
             failed=self.own.reload_failed,

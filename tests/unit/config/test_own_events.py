@@ -73,7 +73,7 @@ def test_no_address_leads_there() -> None:
     assert [one.name for one in live.by_path.values()] == ["shop"]
 
 
-@pytest.mark.parametrize("name", ["job.died", "nonsense", "orders/paid", "jobs.*"])
+@pytest.mark.parametrize("name", ["job.died", "nonsense", "orders/paid", "targets.*"])
 def test_another_event_is_an_error(name: str) -> None:
     ((code, message, hint),) = said(rule("r", "router", events=name))
     assert (code, message) == ("unknown-own-event", f"'{name}' is no event of the router itself")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from router.config import load
 from router.metrics import Metrics
 from router.model.settings import (
     DAY_MS,
@@ -21,18 +22,21 @@ from router.model.target import TargetNow
 from router.providers import own
 from router.refusals import PROBE
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
+from router.serving.alerts import Alerts
 from router.serving.conditions import (
-    Alerts,
     RefusalAlerts,
+    RuleAlerts,
     ThisNode,
+    WatchedParts,
     look_at_endpoints,
-    look_at_secrets,
+    look_at_ends,
     look_at_storage,
     look_at_targets,
     watches,
 )
 from router.serving.own_events import ConditionWatch
 from router.store.sqlite.store import SqliteStore
+from router.store.values import RuleCount
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -78,10 +82,10 @@ def world(store: SqliteStore) -> World:
 
 
 def shaped(event: str, payload: Mapping[str, Any]) -> None:
-    """The payload has the fields that the definition shows, no more and no less."""
+    """The payload has the fields that the definition shows, but for the text that it gets."""
     sample = own().sample(event)
     assert isinstance(sample, dict)
-    assert set(payload) == set(sample)
+    assert {*payload, "text"} == {*sample}
 
 
 # Refusing
@@ -177,6 +181,63 @@ async def test_what_nobody_wants_is_told_when_somebody_does(world: World) -> Non
     assert len(world.sent) == 1
 
 
+# Rules that err
+
+
+async def test_a_rule_that_errs_is_told_once_an_hour_at_most(world: World) -> None:
+    text = "version: 1\nrules: [{id: a, from: router, events: rule.failing, actions: {log: x}}]\n"
+    ruleset = load(text, path="rules.yaml", env={}).ruleset
+    assert ruleset is not None
+    world.live.swap(LiveRuleset(ruleset, SecretValues({}, {})))
+    store = world.store
+
+    async def count(rule: str, errored: int, matched: int) -> None:
+        await store.count_rules([RuleCount(rule, errored, matched, errored, 0, START_MS)])
+
+    def alerts() -> ConditionWatch:
+        return RuleAlerts(
+            live=world.live, reads=store.reads, clock=world.clock, alerts=world.alerts
+        ).step
+
+    await count("paid", 900, 0)
+    watch = alerts()
+    await watch()
+    await count("paid", 4, 0)
+    await count("new", 5, 5)
+    await world.later(watch, 60)
+    assert world.sent == [], "too few; not more than matched; what was before does not count"
+    await count("paid", 1, 2)
+    await count("new", 1, 0)
+    await world.later(watch, 30)
+    assert world.sent == [], "it is not yet time to look"
+    await world.later(watch, 30)
+    assert [p["rule"] for p in world.payloads] == ["new", "paid"]
+    assert world.payloads[1] == {"rule": "paid", "erred": 5, "matched": 2, "minutes": 60}
+    shaped(*world.sent[0][::2])
+    again = alerts()
+    for _ in range(59):
+        await world.later(again, 60)
+    await count("paid", 5, 0)
+    await world.later(again, 60)
+    assert len(world.sent) == 2, "a restart tells nothing again, and it goes on"
+    await count("new", 6, 0)
+    await world.later(again, 60)
+    assert [p["rule"] for p in world.payloads[2:]] == ["new"], "an hour later it is another time"
+
+
+async def test_rules_are_not_read_where_nobody_asks(world: World) -> None:
+    async def asked() -> None:
+        raise AssertionError("rules were read")
+
+    alerts = RuleAlerts(
+        live=world.live,
+        reads=SimpleNamespace(rule_counts=asked),  # type: ignore[arg-type]
+        clock=world.clock,
+        alerts=world.alerts,
+    )
+    await alerts.step()
+
+
 # Silence
 
 
@@ -242,42 +303,46 @@ async def test_a_target_paused_by_hand_names_who(world: World) -> None:
     assert world.payloads[1]["by"] == "ada"
 
 
-# Secrets
+# Secrets and certificates
 
 
-def expiring(world: World) -> ConditionWatch:
-    return partial(look_at_secrets, live=world.live, clock=world.clock, alerts=world.alerts)
+ENDS = pytest.mark.parametrize("thing", ["secret", "certificate"])
 
 
-async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> None:
-    until = START_MS + 10 * DAY_MS
-    world.say(secrets={"old": SecretRef("old", env="OLD", until=until), "x": SecretRef("x", "X")})
-    watch = expiring(world)
-    for _ in range(11 * 24):
-        await world.later(watch, 3600)
-    assert [p["days_left"] for p in world.payloads] == [7, 1]
+def expiring(world: World, thing: str, *, at: int | None) -> ConditionWatch:
+    ends = {} if at is None else {"old": at}
+    return partial(look_at_ends, thing, lambda: ends, clock=world.clock, alerts=world.alerts)
+
+
+@pytest.mark.parametrize(
+    ("thing", "told"), [("secret", [7, 1]), ("certificate", [21, 7, 1])], ids=str
+)
+async def test_an_end_is_told_some_days_before(world: World, thing: str, told: list[int]) -> None:
+    watch = expiring(world, thing, at=START_MS + 23 * DAY_MS)
+    for _ in range(24 * 6):
+        await world.later(watch, 4 * 3600)
+    assert [p["days_left"] for p in world.payloads] == told
     shaped(*world.sent[0][::2])
-    assert world.sent[0][1] != world.sent[1][1]
+    assert len({identity for _, identity, _ in world.sent}) == len(told)
 
 
-async def test_a_restart_tells_no_end_again_and_skips_what_is_past(world: World) -> None:
-    secrets = {"old": SecretRef("old", env="OLD", until=START_MS + DAY_MS // 2)}
-    world.say(secrets=secrets)
-    await expiring(world)()
+@ENDS
+async def test_a_restart_tells_no_end_again_and_skips_what_is_past(
+    world: World, thing: str
+) -> None:
+    at = START_MS + DAY_MS // 2
+    await expiring(world, thing, at=at)()
     again = World(world.store, world.clock)
-    again.say(secrets=secrets)
-    await expiring(again)()
+    await expiring(again, thing, at=at)()
     assert ([p["days_left"] for p in world.payloads], again.sent) == ([1], [])
 
 
-async def test_another_end_is_another_event(world: World) -> None:
+@ENDS
+async def test_another_end_is_another_event(world: World, thing: str) -> None:
     for days in (5, 6):
-        secrets = {"old": SecretRef("old", env="OLD", until=START_MS + days * DAY_MS)}
-        world.say(secrets=secrets)
-        await expiring(world)()
+        await expiring(world, thing, at=START_MS + days * DAY_MS)()
     assert [p["days_left"] for p in world.payloads] == [5, 6]
-    world.say(secrets={})
-    await expiring(world)()
+    await expiring(world, thing, at=None)()
     assert await world.store.recall("own/") == {}
 
 
@@ -323,7 +388,7 @@ async def test_a_store_near_its_cap_is_told(world: World) -> None:
 async def test_what_is_the_same_to_all_nodes_is_told_by_one(world: World) -> None:
     """Each tells of what it alone sees; none takes another's word for its own."""
     world.store.shared = True  # type: ignore[misc]
-    here, there, quiet = [True], [True], dict[str, Any]()
+    here, there, quiet, ends = [True], [True], dict[str, Any](), dict[str, int]()
 
     def node(name: str, claims: list[bool], metrics: Metrics) -> tuple[ConditionWatch, ...]:
         async def claimed(_name: str, _ttl_ms: int) -> bool:
@@ -333,10 +398,9 @@ async def test_what_is_the_same_to_all_nodes_is_told_by_one(world: World) -> Non
             SimpleNamespace(send=world.send),  # type: ignore[arg-type]
             world.live,
             world.store,
-            silent=lambda: quiet,
-            targets=tuple,
+            parts=WatchedParts(lambda: quiet, tuple, lambda: ends, metrics),
+            hide=str,
             clock=world.clock,
-            metrics=metrics,
             here=ThisNode(name, claimed),
         )
 
@@ -359,3 +423,8 @@ async def test_what_is_the_same_to_all_nodes_is_told_by_one(world: World) -> Non
         await world.clock.advance(60)
         world.refuse(20)
         assert await look() == [], "it goes on, though the other node sees none of it"
+    ends["server.tls"] = START_MS + DAY_MS
+    world.say(secrets={"old": SecretRef("old", env="OLD", until=START_MS + DAY_MS)})
+    assert sorted(await look()) == ["certificate.expiring"] * 2 + ["secret.expiring"]
+    told = {identity for event, identity, _ in world.sent if event == "certificate.expiring"}
+    assert len(told) == 1, "of the same certificate all nodes say the same, which is stored once"

@@ -25,15 +25,17 @@ def calling() -> LiveRef:
     return LiveRef(LiveRuleset(loaded.ruleset, SecretValues({}, {})))
 
 
+TEXT = "target erp is failing: x (router targets)"
+
+
 def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
     live, ids = calling(), Ids(random.Random(1))
-    found = planned(
-        live.current, ids, "target.failing", "id", {"target": "erp"}, START_MS, START_MS
-    )
+    payload = {"target": "erp", "reason": "x"}
+    found = planned(live.current, ids, "target.failing", "id", payload, START_MS, START_MS)
     assert found is not None
     live.swap(LiveRuleset(a_ruleset(), SecretValues({}, {})))
     event = rereader(live)(found[0], 0)
-    assert (event.name, event.payload) == ("target.failing", {"target": "erp"})
+    assert (event.name, event.payload) == ("target.failing", payload | {"text": TEXT})
 
 
 async def test_a_failed_reload_is_reported_once_for_each_fault(store: SqliteStore) -> None:
@@ -57,4 +59,4 @@ async def test_a_failed_reload_is_reported_once_for_each_fault(store: SqliteStor
         assert await writer.flush()
     reported = await store.reads.deliveries(Selector(endpoint="router"))
     assert [d.events for d in reported] == [("reload.failed",)] * 2
-    assert max(d.body_bytes for d in reported) < 4_300
+    assert max(d.body_bytes for d in reported) < 5_300

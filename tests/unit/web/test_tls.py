@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ssl
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,14 @@ async def asked(listener: Listener, context: ssl.SSLContext | None) -> tuple[byt
     found = writer.get_extra_info("ssl_object")
     writer.close()
     return answer, found
+
+
+def test_it_says_when_what_is_served_ends(tmp_path: Path, certificate: Certificate) -> None:
+    assert certificate.ends_at is not None
+    assert abs(certificate.ends_at / 1000 - time.time() - 86_400) < 600
+    (tmp_path / "cert.pem").write_text("none")
+    certificate.serve(certificate.context)
+    assert certificate.ends_at is None
 
 
 async def test_requests_are_answered_over_http_1_1(listener: Listener, tmp_path: Path) -> None:
