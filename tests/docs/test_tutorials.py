@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -185,9 +186,32 @@ TEXTS += [ROOT / "tests" / "README.md"]
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`(?!\])", "", page.read_text("utf-8"), flags=re.DOTALL)
-    links = re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", text)
-    near = [link for link in links if not link.startswith(("http:", "https:", "mailto:"))]
-    assert [link for link in near if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\(([^)#\s]*)(?:#([\w-]*))?\)", text)
+    near = [link for link in links if not link[0].startswith(("http:", "https:", "mailto:"))]
+    assert [link for link in near if not leads(page, *link)] == []
+
+
+def leads(page: Path, link: str, anchor: str) -> bool:
+    """Whether the file is there, and the heading, if one is named."""
+    place = page.parent / link if link else page
+    return place.exists() and (not anchor or anchor in anchors(place))
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Those that the headings of a page have on code hosts and on the site."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "", line)) for line in headings]
+    return {line.lower().replace(" ", "-") for line in plain}
+
+
+def test_a_link_without_a_heading_is_found() -> None:
+    answers = DOCS / "answers.md"
+    assert leads(answers, "rules.md", "server")
+    assert leads(answers, "", "try-again-later")
+    assert not leads(answers, "rules.md", "sever")
+    assert not leads(answers, "ruls.md", "")
 
 
 ROW = re.compile(r"^\| ([0-9][^|]*?) \| (.*?) \|", re.MULTILINE)
