@@ -13,7 +13,7 @@ from litestar.routes import HTTPRoute
 
 from router import __version__
 from router.operator.times import is_time
-from router.web.admin.query import QueryParameter
+from router.web.admin.query import SELECTOR, QueryParameter
 from router.web.admin.request import AdminRequest, question
 
 HTML = "text/html"
@@ -139,7 +139,15 @@ def table(table_rows: Iterable[ApiRoute]) -> str:
     """The routes as the table of docs/api.md."""
     lines = ["| route | who | what | query |", "|---|---|---|---|"]
     for row in table_rows:
-        query = " ".join(f"`{p.name}`" for p in row.query)
-        who = f"{row.access}, with bodies" if row.payloads else row.access
-        lines.append(f"| `{row.method} {row.path}` | {who} | {row.about} | {query} |")
+        usual = {"GET": "viewer", "POST": "operator"}.get(row.method)
+        who = [row.access] * (row.access != usual) + ["with bodies"] * row.payloads
+        cells = (f"`{row.method} {row.path}`", ", ".join(who), row.about, _named(row.query))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _named(query: Sequence[QueryParameter]) -> str:
+    """The parameters; those that select in every list are one word."""
+    selects = set(SELECTOR) <= set(query)
+    named = [f"`{p.name}`" for p in query if not selects or p not in SELECTOR]
+    return " ".join(["selector"] * selects + named)
