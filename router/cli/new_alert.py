@@ -169,7 +169,7 @@ tests:
   - name: what the router reports is told by {to}
     each: [{{event: jobs.dead}}, {{event: target.failing}}, {{event: reload.failed}}]
     send: {{endpoint: router, event: "{{{{ each.event }}}}", set: {{text: erp & crm are down}}}}
-    expect: {{matched: alert-{to}, calls: {{alert-{to}/{kind}: {{times: 1, {sent}}}}}}}
+    expect: {{calls: {{alert-{to}/{kind}: {{times: 1, {sent}}}}}}}
 """
 _REFERENCE = """
 secrets:

@@ -1,4 +1,4 @@
-"""What the router's own events say to people: one text, with the command that looks closer."""
+"""What the router's own events say to people: one line, with the command that looks closer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,15 +31,16 @@ TEXTS |= {"target.open": TEXTS["target.failing"]}
 
 def text_of(event: str, payload: Mapping[str, Any]) -> str:
     """The `text` of an event; what is too long loses its middle, never the command."""
-    words = TEXTS[event].format_map(
-        {
-            **payload,
-            "heard": payload.get("last") or payload.get("since"),
-            "list": "; ".join(map(_died, payload.get("by_rule", ()))),
-        }
-    )
+    known = {
+        **payload,
+        "heard": payload.get("last") or payload.get("since"),
+        "list": "; ".join(map(_died, payload.get("by_rule", ()))),
+    }
+    lines = {key: str(value).partition("\n")[0] for key, value in known.items()}
+    words = TEXTS[event].format_map(lines)
     return words if len(words) <= SAID_MAX else f"{words[: SAID_MAX - 101]}…{words[-100:]}"
 
 
 def _died(one: Mapping[str, Any]) -> str:
-    return f"{one['new']} of {one['rule']}/{one['action']}: {one['reason']}"
+    reason = one["reason"].partition("\n")[0]
+    return f"{one['new']} of {one['rule']}/{one['action']}: {reason}"

@@ -48,6 +48,17 @@ rules:
     actions: {http: {url: "http://127.0.0.1:PORT/call"}}
 """
 
+SUMMED = """
+rules:
+  - id: doomed
+    from: code
+    actions: {shell: {argv: ["false"]}}
+  - id: call
+    from: router
+    events: jobs.dead
+    actions: {http: {url: "http://127.0.0.1:PORT/call"}}
+"""
+
 
 def calls(sink: Sink) -> list[dict[str, object]]:
     return [json.loads(r.body) for r in sink.received if r.path == "/call"]
@@ -151,6 +162,23 @@ def test_kills_lose_no_call_and_tell_none_twice(make_rig: MakeRig, send: Send) -
         router.until(lambda: _called(rig) == 40, "all calls")
         assert router.stop() == 0
     assert sorted(str(one["job"]) for one in own_deliveries(rig)) == sorted(_doomed(rig))
+
+
+def test_those_that_died_before_a_kill_are_one_call_of_the_next(
+    make_rig: MakeRig, send: Send
+) -> None:
+    with Sink() as sink:
+        rig = make_rig(SUMMED.replace("PORT", str(sink.port)))
+        with rig.router() as router:
+            assert all(send(rig, code(), n).status_code == 200 for n in range(20))
+            router.until(lambda: len(_doomed(rig)) == 20, "all dead")
+            router.kill()
+        told = own_deliveries(rig)  # a slow machine may have looked before the kill
+        with rig.router() as router:
+            router.until(lambda: bool(calls(sink)), "the call")
+            assert router.stop() == 0
+    assert own_deliveries(rig) == calls(sink)
+    assert calls(sink) == told or [one["new"] for one in calls(sink)] == [20]
 
 
 def _doomed(rig: Rig) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from router.config import load, render_text
+from router.errors import StoreUnavailable
 from router.providers import own
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.alerts import Alerts
@@ -33,7 +34,7 @@ class Node:
     def __init__(self, store: Store, make: Maker, clock: ManualClock, event: str) -> None:
         self.store, self.make, self.clock = store, make, clock
         self.sent: list[Mapping[str, Any]] = []
-        self.wanted = True
+        self.fails = False
         alerts = Alerts(store, self._send)
         self.step = DeathAlerts(
             live=a_live(event),
@@ -45,8 +46,10 @@ class Node:
 
     async def _send(self, event: str, _identity: str, payload: Mapping[str, Any]) -> bool:
         assert event == "jobs.dead"
+        if self.fails:
+            raise StoreUnavailable("not now")
         self.sent.append(payload)
-        return self.wanted
+        return True
 
     def restarted(self) -> "Node":
         return Node(self.store, self.make, self.clock, "jobs.dead")
@@ -137,13 +140,13 @@ async def test_deaths_about_our_own_events_are_no_news(node: Node) -> None:
     assert await node.told() == [1]
 
 
-async def test_a_store_that_could_not_take_it_is_asked_again_at_once(node: Node) -> None:
-    node.wanted = False
+async def test_what_a_store_could_not_take_is_sent_with_the_next_look(node: Node) -> None:
+    node.fails = True
     await node.die(1)
+    with pytest.raises(StoreUnavailable):
+        await node.told()
+    node.fails = False
     assert await node.told() == [1]
-    node.wanted = True
-    await node.die(1)
-    assert await node.told() == [1, 2]
 
 
 async def test_without_a_rule_for_it_nothing_is_asked(

@@ -30,6 +30,14 @@ def test_what_it_writes_passes_check_and_its_own_test(way: str, router: Router) 
     assert router("test").out.endswith("3 passed, 0 failed\n")
 
 
+def test_several_are_told_side_by_side(router: Router) -> None:
+    for way in WAYS:
+        assert router("new", "alert", f"{way}.yaml", *options(way)).code == 0
+    Path("rules.yaml").write_text('version: 1\ninclude: ["*.yaml"]\n', "utf-8")
+    assert router("check", "--strict").code == 0
+    assert router("test").out.endswith(f"{3 * len(WAYS)} passed, 0 failed\n")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_without_a_file_it_is_printed(way: str, router: Router) -> None:
     router("new", "alert", "alerts.yaml", *options(way))

@@ -28,3 +28,10 @@ def test_a_long_one_keeps_its_end() -> None:
     text = text_of("reload.failed", {"diagnostics": "x" * 4_000})
     assert len(text) == SAID_MAX
     assert text.endswith("x (router check)")
+
+
+def test_it_is_one_line() -> None:
+    text = text_of("reload.failed", {"diagnostics": "rules.yaml:9:1: no\n  9 | x\n"})
+    assert text.endswith(": rules.yaml:9:1: no (router check)")
+    died = {"new": 2, "rule": "paid", "action": "erp", "reason": "exit 1\nTraceback"}
+    assert "\n" not in text_of("jobs.dead", {"new": 2, "dead": 2, "by_rule": [died]})
