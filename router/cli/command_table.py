@@ -14,6 +14,7 @@ GROUPS: Mapping[str, Rows] = {
         "completion": ("router.cli.completion", "Shell completion for bash, zsh or fish."),
     },
     "Look at what came, and what became of it": {
+        "status": ("router.cli.status", "What came, failed and waits, and what needs attention."),
         "deliveries": ("router.cli.deliveries", "The deliveries, newest first."),
         "show": ("router.cli.show", "Everything about one delivery or job."),
         "explain": ("router.cli.explain", "Why each rule matched a delivery, or did not."),

@@ -47,6 +47,22 @@ def ask(
     return ask_store(ruleset, question, quiet=quiet)
 
 
+def ask_running(
+    options: Options, question: Callable[[Questions], Coroutine[Any, Any, T]]
+) -> tuple[T, str | None]:
+    """
+    The answer of the running server, named or here. Where none runs here, that of the store, and
+    the address at which there is none.
+    """
+    if options.server is not None:
+        return ask(options, question), None
+    options, ruleset = rules_to_read(options)
+    with AdminClient.of(options, ruleset) as client:
+        if client.is_there():
+            return asyncio.run(question(RemoteOperator(client))), None
+    return ask_store(ruleset, question), ruleset.server.admin
+
+
 def ask_store(
     ruleset: "Ruleset",
     question: Callable[[Questions], Coroutine[Any, Any, T]],

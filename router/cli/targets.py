@@ -1,17 +1,12 @@
 """`router targets`: how they stand; pause one, resume it."""
 
-import asyncio
-
 import click
 
-from router.cli.admin import AdminClient
-from router.cli.generations import rules_to_read
-from router.cli.operator_access import act, ask, ask_store
+from router.cli.operator_access import act, ask_running
 from router.cli.options import Options, place_options
 from router.cli.output import note, print_answer, print_list, timestamp, when
 from router.cli.paging import paged
 from router.cli.redraw import watched
-from router.cli.remote import RemoteOperator
 from router.model.target import TargetRow
 from router.operator.requests import TargetRequest
 
@@ -77,14 +72,10 @@ def resume(*, place: Options, name: str, reason: str) -> None:
 
 def _rows(place: Options) -> tuple[TargetRow, ...]:
     """As a running server sees them, else as the last one left them."""
-    if place.server is not None:
-        return ask(place, lambda questions: questions.targets()).targets
-    place, ruleset = rules_to_read(place)
-    with AdminClient.of(place, ruleset) as client:
-        if client.is_there():
-            return asyncio.run(RemoteOperator(client).targets()).targets
-    note(f"no server runs at {ruleset.server.admin}: this is what the store remembers")
-    return ask_store(ruleset, lambda questions: questions.targets()).targets
+    found, absent = ask_running(place, lambda questions: questions.targets())
+    if absent is not None:
+        note(f"no server runs at {absent}: this is what the store remembers")
+    return found.targets
 
 
 def _cells(row: TargetRow) -> list[str]:

@@ -11,7 +11,6 @@ from router.operator.overview_answer import (
     RulesInForce,
     StoreFill,
     TargetActivity,
-    WaitingWork,
 )
 
 LATE_MS = 60_000
@@ -42,22 +41,25 @@ def of_store(store: StoreFill, now: int) -> Iterator[Attention]:
     yield Attention("store", text, "router store info")
 
 
-def of_targets(targets: Iterable[TargetActivity]) -> Iterator[Attention]:
-    """Those that are not called as they should be."""
+def of_targets(targets: Iterable[TargetActivity], now: int) -> Iterator[Attention]:
+    """Those that are not called as they should be, or not soon enough."""
     for target in targets:
+        late = 0 if target.due_at is None else now - target.due_at
         if target.state != "healthy":
-            waiting = f"; {target.waiting} job(s) wait" if target.waiting else ""
-            text = f"the target {target.name} is {target.state}{waiting}"
+            waiting = "1 job waits" if target.waiting == 1 else f"{target.waiting} jobs wait"
+            text = f"the target {target.name} is {target.state}"
+            text += f"; {waiting}" if target.waiting else ""
             yield Attention("target", text, "router targets", target.name)
+        elif late > LATE_MS:
+            text = f"a job of the target {target.name} has been due for {span(late)}"
+            yield Attention("late", text, "router targets", target.name)
 
 
-def of_work(waiting: WaitingWork, dead: DeadLetters, now: int) -> Iterator[Attention]:
-    """Dead letters, and what should have run long ago."""
+def of_dead(dead: DeadLetters) -> Iterator[Attention]:
+    """There are some."""
     if dead.count:
-        yield Attention("dead", f"{dead.count} dead letter(s)", "router dead")
-    if waiting.due_at is not None and (late := now - waiting.due_at) > LATE_MS:
-        text = f"a job of {waiting.target} has been due for {span(late)}"
-        yield Attention("late", text, "router targets", waiting.target)
+        words = "dead letter" if dead.count == 1 else "dead letters"
+        yield Attention("dead", f"{dead.count} {words}", "router dead")
 
 
 def of_nodes(nodes: Iterable[NodeRow]) -> Iterator[Attention]:

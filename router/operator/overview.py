@@ -52,8 +52,8 @@ async def overview(
         attention=(
             *attention.of_rules(rules),
             *attention.of_store(fill, now),
-            *attention.of_targets(called),
-            *attention.of_work(waiting, dead, now),
+            *attention.of_targets(called, now),
+            *attention.of_dead(dead),
             *attention.of_nodes(nodes),
             *attention.of_endpoints(endpoints),
         ),
@@ -88,7 +88,7 @@ def endpoint_rows(
         )
         for name in names
     ]
-    rows.sort(key=lambda row: (-row.deliveries.day - row.refused.day, row.name))
+    rows.sort(key=lambda r: (-r.deliveries.day - r.refused.day, -(r.last_at or 0), r.name))
     return rows
 
 

@@ -18,6 +18,7 @@ from tests.unit.cli.test_stored import DLV, JOB, fill
 Path_ = tuple[str, ...]
 
 SAYS: dict[Path_, list[list[str]]] = {
+    ("status",): [[], ["--json"], ["--check"]],
     ("deliveries",): [[], ["--refused"], ["--where", "`true`"]],
     ("show",): [[DLV], [DLV[4:12]], [JOB], [JOB, "--follow"]],
     ("explain",): [[DLV], [DLV, "-f", "rules.yaml"]],

@@ -28,6 +28,7 @@ READS: dict[Path_, list[str]] = {
     ("rules",): [],
     ("shapes", "learn"): [],
     ("show",): [JOB],
+    ("status",): [],
     ("store", "backup"): ["copy.db"],
     ("store", "info"): [],
     ("store", "migrate"): ["--check"],

@@ -34,8 +34,8 @@ async def test_what_waits_and_what_died(store: SqliteStore) -> None:
     assert found.waiting.target == "two"
     assert (found.dead.count, found.dead.newest, found.dead.newest_at) == (1, job.id, NOW + 1500)
     assert [(one.kind, one.command) for one in found.attention] == [
-        ("dead", "router dead"),
         ("late", "router targets"),
+        ("dead", "router dead"),
     ]
     assert [one.name for one in found.endpoints] == ["shop"]
     assert found.endpoints[0].deliveries == Sums()
