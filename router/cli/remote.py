@@ -22,6 +22,8 @@ from router.operator.requests import (
     RememberRequest,
     ReplayRequest,
     TargetRequest,
+    TokenName,
+    TokenRequest,
 )
 from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
 
@@ -103,6 +105,18 @@ class RemoteOperator:
     async def overview(self) -> Overview:
         """As it is there."""
         return self._client.read("/api/overview", {}, Overview)
+
+    async def tokens(self) -> answers.TokenList:
+        """Those of that router."""
+        return self._client.read("/api/tokens", {}, answers.TokenList)
+
+    async def new_token(self, request: TokenRequest, _by: By = LOCAL) -> answers.NewToken:
+        """Make one there."""
+        return self._post("tokens", request, answers.NewToken)
+
+    async def revoke_token(self, request: TokenName, _by: By = LOCAL) -> answers.TokenRevoked:
+        """Take one back there."""
+        return self._post("tokens/revoke", request, answers.TokenRevoked)
 
     async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
         """What `replay` would do."""

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from router.config.spelling import ADDRESS, RANGE, STORE, TOKEN, TOKENS_TAKEN, VARIABLE
 from router.config.units import Duration, Size
+from router.model.settings import AdminRole
 from router.yaml_source import Entry, SourceText, Table, doc, named, needs, one, some
 
 
@@ -49,8 +50,10 @@ class AdminTokenEntry(Entry):
 
     secret: Annotated[SourceText | None, doc("The secret that is the token.", "ann_token")] = None
     role: Annotated[
-        Literal["viewer", "operator"] | None,
-        doc("viewer: asks (default); operator: also changes."),
+        AdminRole | None,
+        doc(
+            "viewer: asks (default); operator: also changes; admin: also makes and revokes tokens."
+        ),
     ] = None
     bodies: Annotated[
         bool | None, doc("false: payloads, header values and rendered calls are hidden.")

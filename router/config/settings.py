@@ -111,6 +111,13 @@ def _token(context: LoadContext, name: SourceText, entry: AdminTokenEntry) -> Ad
             else "use small letters, digits, '_' and '-'; the audit shows it",
         )
     secret, role = context.secret(entry.secret), entry.role or "viewer"
+    if role == "admin" and entry.bodies is False:
+        context.error(
+            "bad-value",
+            f"'{name.shown}' is an admin, who can make a token that sees payloads",
+            entry.at("bodies"),
+            "leave `bodies: false` out, or let it be an operator",
+        )
     return AdminToken(name.value, secret, role, entry.bodies is not False)
 
 

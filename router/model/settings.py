@@ -1,7 +1,7 @@
 """Settings of a rules file as typed values, for the packages above."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -62,8 +62,10 @@ class Reload(msgspec.Struct, frozen=True):
     require_tests: bool = False
 
 
-AdminRole = Literal["viewer", "operator"]
-"""viewer: asks; operator: also changes."""
+AdminRole = Literal["viewer", "operator", "admin"]
+"""viewer: asks; operator: also changes; admin: also makes tokens and revokes them."""
+ROLES: tuple[AdminRole, ...] = get_args(AdminRole)
+"""Each may do what those before it may."""
 
 
 class AdminToken(msgspec.Struct, frozen=True):

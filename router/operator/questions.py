@@ -25,6 +25,7 @@ from router.operator.node_rows import NodeList, node_rows
 from router.operator.overview import ServerNow, overview
 from router.operator.overview_answer import Overview
 from router.operator.search import Search
+from router.operator.tokens import token_list
 from router.rules.explain import Explainer, unrouted
 from router.rules.explain_json import event_json
 from router.rules.live import LiveRef
@@ -227,6 +228,10 @@ class StoreQuestions:
         return await overview(
             self._store, self._live, targets, nodes, self._server_now(), self._clock.now()
         )
+
+    async def tokens(self) -> answers.TokenList:
+        """Who may call the admin listener."""
+        return await token_list(self._store, self._live.current.ruleset)
 
     async def nodes(self) -> NodeList:
         """The nodes that share the store; none, if only one can have it."""

@@ -9,6 +9,7 @@ import msgspec
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.selector import Criteria
+from router.model.settings import AdminRole
 from router.model.subscription import GrantedScopes, Subscription
 from router.store.values import Selector
 
@@ -122,6 +123,24 @@ class TargetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
     target: str
     reason: str = ""
+
+
+class TokenRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """
+    The token to make. Without `bodies` it sees no payloads; from `until` on (Unix milliseconds or
+    RFC 3339) it opens nothing.
+    """
+
+    name: str
+    role: AdminRole = "viewer"
+    bodies: bool = True
+    until: int | None = None
+
+
+class TokenName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The token to revoke."""
+
+    name: str
 
 
 class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -33,6 +33,7 @@ from router.operator.requests import (
 )
 from router.operator.search import Search
 from router.operator.target_verbs import TargetVerbs
+from router.operator.tokens import TokenLedger, TokenVerbs
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
 from router.store.values import Claimed, Selector, alone
@@ -43,7 +44,7 @@ FIRST_REPLAYS = 100
 PATH_MAX = 4_096
 
 
-class StoreVerbs(TargetVerbs):
+class StoreVerbs(TargetVerbs, TokenVerbs):
     """
     Acts on stored work. `replays` are those whose jobs are being made.
 
@@ -71,6 +72,7 @@ class StoreVerbs(TargetVerbs):
             audit=AuditTrail(store, clock, ids),
             wake=wake,
         )
+        self.tokens = TokenLedger(store, clock)
         self._ids = ids
         self._patience_s = patience_s
         again = NewJobs(live, clock, ids)

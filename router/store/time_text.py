@@ -35,3 +35,9 @@ def _written(time: str, text: str) -> int:
             "2026-03-01T12:00:00Z"
         ) from None
     return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def deadline(text: str, now_ms: int) -> int:
+    """As `instant`, but `90d` is that long from now."""
+    at = instant(text, now_ms)
+    return 2 * now_ms - at if _DURATION.fullmatch(text) else at

@@ -22,7 +22,7 @@ HELLO = b'retry: 2000\nevent: hello\ndata: {"heartbeat_s": %d}\n\n' % HEARTBEAT_
 
 class EventStream(ASGIResponse):
     """
-    The answer to one client, who saw the message `last` last.
+    The answer to one client, who saw the message `last` last, as long as it is `still_admitted`.
 
     Raises:
         FeedFull: too many watch.
@@ -30,13 +30,20 @@ class EventStream(ASGIResponse):
 
     _should_set_content_length = False
 
-    def __init__(self, feed: Feed, wanted: FeedFilter, last: str | None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        wanted: FeedFilter,
+        last: str | None,
+        still_admitted: Callable[[], Awaitable[bool]],
+    ) -> None:
         super().__init__(headers={"content-type": CONTENT_TYPE})
         if feed.full:
             raise FeedFull
         self._feed = feed
         self._wanted = wanted
         self._last = last
+        self._still_admitted = still_admitted
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer on a connection that holds little of what its client does not read."""
@@ -58,15 +65,20 @@ class EventStream(ASGIResponse):
             try:
                 await _body(send, HELLO + self._feed.take(watcher))
                 while not watcher.gone:
-                    await _next(self._feed, watcher, send)
+                    await _next(self._feed, watcher, send, self._still_admitted)
             finally:
                 leaving.cancel()
             await send({"type": "http.response.body", "body": b""})
 
 
-async def _next(feed: Feed, watcher: Watcher, send: Send) -> None:
+async def _next(
+    feed: Feed, watcher: Watcher, send: Send, still_admitted: Callable[[], Awaitable[bool]]
+) -> None:
     watcher.woken.clear()
     if data := feed.take(watcher):
+        if not await still_admitted():
+            watcher.leave()
+            return
         await _body(send, data)
     if feed.behind(watcher):
         await asyncio.sleep(0)  # others first: nothing of this is urgent

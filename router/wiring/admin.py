@@ -14,7 +14,9 @@ from router.clock import Clock
 from router.egress import listens_locally
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
+from router.model.settings import ROLES
 from router.operator.costly import CostlyAnswer
+from router.operator.tokens import TokenLedger
 from router.rules.live import LiveRef
 from router.serving.node_client import NodeClient
 from router.serving.other_nodes import OtherNodes
@@ -48,10 +50,12 @@ class MetricsPage:
         return states, max(0, now - min(due.values(), default=now))
 
 
-def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
+def callers(
+    live: LiveRef, tokens: TokenLedger | None = None, *, dev: bool, clock: Clock
+) -> Callers:
     """
-    Who may call: whoever has the token beside the store, and the tokens of the rules file as it is
-    now. With `dev`, on this machine alone, anybody.
+    Who may call: whoever has the token beside the store, one of the rules file as it is now, or one
+    of `tokens`. With `dev`, on this machine alone, anybody.
 
     Raises:
         UsageError: it is open beyond this machine, and the file names no token.
@@ -67,7 +71,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
         )
     local = own_token(server.state)
     logs.keep_secret([local])
-    own = HeldToken(Caller(LOCAL_NAME, "operator"), local.encode("ascii"))
+    own = HeldToken(Caller(LOCAL_NAME, "admin"), local.encode("ascii"))
 
     def held() -> list[HeldToken]:
         """Ours, and the tokens of the rules file as far as their secrets still count."""
@@ -78,7 +82,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
             for found in current.secrets.verifying((token.secret,), now)
         ]
 
-    return Callers(held, clock=clock)
+    return Callers(held, tokens, clock=clock)
 
 
 def other_nodes(
@@ -94,7 +98,7 @@ def other_nodes(
     def token() -> str:
         current, now = live.current, clock.now()
         seeing = [one for one in current.ruleset.server.admin_tokens if one.bodies]
-        for one in sorted(seeing, key=lambda one: one.role == "operator"):
+        for one in sorted(seeing, key=lambda one: ROLES.index(one.role)):
             for found in current.secrets.verifying((one.secret,), now):
                 return found.value.decode("latin-1")
         return local

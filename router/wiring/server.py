@@ -428,7 +428,7 @@ class Server:
         server = self.live.current.ruleset.server
         peers = Peers(server.trusted_proxies)
         ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
-        self.callers = callers(self.live, dev=self.options.dev, clock=self.clock)
+        self.callers = callers(self.live, self.verbs.tokens, dev=self.options.dev, clock=self.clock)
         self.admin_app = AdminApp(
             self._admin_api,
             hosts=Hosts(server.admin, admin_names(server)),

@@ -46,8 +46,8 @@ SEAMS = (
         "wrong tokens lock the right one out",
         Edit(
             "router/web/admin/callers.py",
-            "        if (found := self.holder(token)) is not None:\n",
-            "        if (found := self.holder(token)) and not self._throttle.wait_s(peer):\n",
+            "        if (found := await self.holder(token)) is not None:\n",
+            "        if (found := await self.holder(token)) and not self._throttle.wait_s(peer):\n",
         ),
         "unit/web/admin/test_callers.py::"
         "test_too_many_guesses_slow_the_wrong_ones_of_an_address_and_no_right_one",

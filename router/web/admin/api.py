@@ -1,6 +1,7 @@
 """The Litestar application behind the admin listener: who may do what, and how it fails."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from litestar import Controller, Litestar, Request, Response, Router
@@ -63,7 +64,7 @@ def admin_api(
                 guards=[guard],
                 request_class=AdminRequest,
                 request_max_body_size=BODY_MAX,
-                dependencies={name: _given(service) for name, service in services.items()},
+                dependencies={name: _service(service) for name, service in services.items()},
             ),
             *([] if pages is None else [pages.router]),
         ],
@@ -75,7 +76,7 @@ def admin_api(
     )
 
 
-def _given(service: Any) -> Provide:
+def _service(service: Any) -> Provide:
     return Provide(lambda: service, sync_to_thread=False)
 
 
@@ -104,32 +105,39 @@ class Admission:
         """`row` is what the handler says of itself. Raises Rejected, UsageError."""
         state = scope["state"]
         check_origin(scope["headers"], scope["scheme"], state["host"])
-        scope["user"] = await self._caller(scope, row, state["peer"])
+        scope["user"], state["admitted"] = await self._caller(scope, row, state["peer"])
         state["query"] = Query(scope["query_string"], row["query"], self._clock.now())
 
-    async def _caller(self, scope: Any, row: Mapping[str, Any], peer: str) -> Caller:
-        access = row["access"]
+    async def _caller(
+        self, scope: Any, row: Mapping[str, Any], peer: str
+    ) -> tuple[Caller, Callable[[], Awaitable[Caller | None]]]:
+        """Who calls, and how to ask later whether they still may."""
         if not self._callers.required:
-            return ANYONE
-        if access == "loopback" and is_on_this_machine(scope["client"], scope["headers"]):
-            return NOBODY
-        caller = await self._known(scope["headers"], peer)
+            return ANYONE, partial(self._callers.holder, b"")
+        if row["access"] == "loopback" and is_on_this_machine(scope["client"], scope["headers"]):
+            return NOBODY, partial(self._callers.holder, b"")
+        token = _given(scope["headers"])
+        caller = await self._known(token, peer)
         check_rights(caller, row)
-        return caller
+        return caller, partial(self._callers.holder, token)
 
-    async def _known(self, headers: Any, peer: str) -> Caller:
-        scheme, _, given = (header(headers, b"authorization") or "").partition(" ")
-        given = given.strip()
-        if scheme.lower() != "bearer" or not given:
-            raise Rejected(401, "a token is needed", _CHALLENGE)
+    async def _known(self, token: bytes, peer: str) -> Caller:
         try:
-            return await self._callers.of(given.encode("latin-1"), peer)
+            return await self._callers.of(token, peer)
         except WrongToken as error:
             if error.fresh:
                 self._log.warning("wrong token", peer=peer)
             raise Rejected(401, "Invalid token.", _CHALLENGE) from None
         except TooManyWrongTokens as error:
             raise Rejected(429, str(error), {"retry-after": str(error.wait_s)}) from None
+
+
+def _given(headers: Any) -> bytes:
+    """The token of a request. Raises Rejected: there is none."""
+    scheme, _, given = (header(headers, b"authorization") or "").partition(" ")
+    if scheme.lower() != "bearer" or not (given := given.strip()):
+        raise Rejected(401, "a token is needed", _CHALLENGE)
+    return given.encode("latin-1")
 
 
 class Faults:

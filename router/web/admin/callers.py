@@ -1,14 +1,15 @@
 """Who calls the admin API, and what they may do."""
 
-import hashlib
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from router.clock import Clock
-from router.model.settings import AdminRole
+from router.model.named_token import NamedToken
+from router.model.settings import ROLES, AdminRole
+from router.operator.tokens import TokenLedger, digest_of
 from router.web.admin.problems import Rejected
 from router.web.admin.token_throttle import TokenThrottle
 
@@ -22,8 +23,12 @@ class Caller(msgspec.Struct, frozen=True):
     role: AdminRole = "viewer"
     bodies: bool = True
 
+    def may(self, access: str) -> bool:
+        """Whether this is a caller of that role, or of one that may do more."""
+        return self.role in ROLES[ROLES.index(access) if access in ROLES else 0 :]
 
-ANYONE = Caller("anyone", "operator")
+
+ANYONE = Caller("anyone", "admin")
 """Whoever calls where no token is needed."""
 NOBODY = Caller("nobody", "viewer", bodies=False)
 """Whoever calls a route that is open to everybody."""
@@ -31,8 +36,9 @@ NOBODY = Caller("nobody", "viewer", bodies=False)
 
 def check_rights(caller: Caller, row: Mapping[str, Any]) -> None:
     """`row` is what a handler says of itself. Raises Rejected: it is not for this caller."""
-    if row.get("access") == "operator" and caller.role != "operator":
-        raise Rejected(403, f"the token {caller.name} may look, not change")
+    if not caller.may(access := row.get("access", "viewer")):
+        may_not = {"operator": "look, not change", "admin": "not make, list or revoke tokens"}
+        raise Rejected(403, f"the token {caller.name} may {may_not[access]}")
     if row.get("payloads") and not caller.bodies:
         raise Rejected(403, f"the token {caller.name} may not see payloads")
 
@@ -65,11 +71,19 @@ class TooManyWrongTokens(Exception):
 
 class Callers:
     """
-    Knows tokens. `held` gives those that count now; None: no token is needed (`--dev`).
+    Knows tokens. `held` gives those of files that count now, `named` those of the ledger; None: no
+    token is needed (`--dev`).
     """
 
-    def __init__(self, held: Callable[[], Sequence[HeldToken]] | None, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        held: Callable[[], Sequence[HeldToken]] | None,
+        named: TokenLedger | None = None,
+        *,
+        clock: Clock,
+    ) -> None:
         self._held = held
+        self._named = named
         self._throttle = TokenThrottle(clock)
 
     @property
@@ -83,26 +97,45 @@ class Callers:
 
         Raises:
             WrongToken, TooManyWrongTokens: nobody's.
+            StoreUnavailable: it is in no file, and the ledger cannot be asked.
         """
-        if (found := self.holder(token)) is not None:
+        if (found := await self.holder(token)) is not None:
             return found
         if not (wait_s := self._throttle.wait_s(peer)):
-            raise WrongToken(fresh=self._throttle.wrong(peer, _digest(token)))
+            raise WrongToken(fresh=self._throttle.wrong(peer, digest_of(token)))
         await self._throttle.pause()
         raise TooManyWrongTokens(wait_s)
 
-    def holder(self, token: bytes) -> Caller | None:
-        """Whose token this is, if anybody's. All are compared, each in constant time."""
-        if self._held is None:
-            return ANYONE
-        found: Caller | None = None
-        given = _digest(token)
-        for held in self._held():
-            if hmac.compare_digest(given, _digest(held.value)) and held.value:
-                found = held.caller
+    async def holder(self, token: bytes) -> Caller | None:
+        """
+        Whose token this is, if anybody's. All are compared, each in constant time: those of files
+        first, which open also while the store does not answer. Raises StoreUnavailable.
+        """
+        found, named = self.holder_now(token), self._named
+        if found is None and named is not None and token:
+            found = _named_among(await named.counting(), digest_of(token))
+        if found is not None and named is not None and self.required:
+            named.used(found.name)
         return found
 
+    def holder_now(self, token: bytes) -> Caller | None:
+        """As `holder`, as far as it is known without asking the ledger."""
+        if self._held is None:
+            return ANYONE
+        given = digest_of(token)
+        files = [(one.caller, digest_of(one.value)) for one in self._held() if one.value]
+        named = self._named.fresh if self._named else ()
+        return _among(files, given) or _named_among(named, given)
 
-def _digest(token: bytes) -> bytes:
-    """Of one length, so that comparing shows nothing of a token's length."""
-    return hashlib.sha256(token).digest()
+
+def _named_among(tokens: Iterable[NamedToken], given: str) -> Caller | None:
+    return _among([(Caller(t.name, t.role, t.bodies), t.digest) for t in tokens], given)
+
+
+def _among(known: Iterable[tuple[Caller, str]], given: str) -> Caller | None:
+    """By digests, which are of one length: comparing shows nothing of a token's length."""
+    found: Caller | None = None
+    for caller, digest in known:
+        if hmac.compare_digest(given, digest):
+            found = caller
+    return found

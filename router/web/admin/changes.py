@@ -13,6 +13,8 @@ from router.operator.requests import (
     RememberRequest,
     ReplayRequest,
     TargetRequest,
+    TokenName,
+    TokenRequest,
 )
 from router.operator.verbs import StoreVerbs
 from router.web.admin.request import AdminRequest, Given, verb
@@ -105,6 +107,25 @@ class ChangeRoutes(Controller):
     ) -> answers.TargetChanged:
         """At once."""
         return await verbs.resume(data, request.by)
+
+    @verb(
+        "/api/tokens",
+        "Make a token; its value is in this answer alone.",
+        TokenRequest,
+        access="admin",
+    )
+    async def new_token(
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TokenRequest]
+    ) -> answers.NewToken:
+        """Only its hash is kept."""
+        return await verbs.new_token(data, request.by)
+
+    @verb("/api/tokens/revoke", "Revoke a token.", TokenName, access="admin")
+    async def revoke_token(
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TokenName]
+    ) -> answers.TokenRevoked:
+        """At once, with the sessions that it began."""
+        return await verbs.revoke_token(data, request.by)
 
     @verb("/api/reload", "Read the rules file again.", EmptyBody)
     async def reload(

@@ -45,7 +45,7 @@ class LiveRoutes(Controller):
             if not kinds:
                 raise Rejected(403, f"the token {request.user.name} may not see attempts here")
         wanted = FeedFilter(_names(query, "endpoint"), _names(query, "event"), kinds)
-        return EventStream(feed, wanted, request.header(b"last-event-id"))
+        return EventStream(feed, wanted, request.header(b"last-event-id"), request.still_admitted)
 
     @question(
         "/api/deliveries/after",

@@ -206,6 +206,11 @@ class ServerRoutes(Controller):
         """Named ones first."""
         return await questions.targets()
 
+    @question("/api/tokens", "Who may call this API.", access="admin")
+    async def tokens(self, questions: Given[StoreQuestions]) -> answers.TokenList:
+        """Their names, never their values."""
+        return await questions.tokens()
+
     @question("/api/nodes", "The routers that share the store.")
     async def nodes(self, questions: Given[StoreQuestions]) -> NodeList:
         """In the order in which they joined; a store that is a file has none."""

@@ -12,6 +12,7 @@ from litestar.dto import AbstractDTO
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import SkipValidation
 
+from router.errors import StoreUnavailable
 from router.operator.requests import By
 from router.operator.times import undated
 from router.web.admin.browsers import header
@@ -28,10 +29,10 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 BODY_MAX = 1_048_576
 NO_BODY = b" "
-Access = Literal["open", "loopback", "viewer", "operator"]
+Access = Literal["open", "loopback", "viewer", "operator", "admin"]
 """
 open: everybody; loopback: this machine, or a token; viewer: any token; operator: a token that may
-change things.
+change things; admin: one that may make tokens and revoke them, too.
 """
 
 
@@ -71,6 +72,13 @@ class AdminRequest(Request[Caller, Any, State]):
         """An answer, or what this caller may see of it."""
         return found if self.user.bodies else redacted(found)
 
+    async def still_admitted(self) -> bool:
+        """Whether who asked may still: the token can be revoked while an answer goes on."""
+        try:
+            return bool(await self.state.admitted() == self.user)
+        except StoreUnavailable:
+            return False
+
     @property
     def by(self) -> By:
         """Who changes something, for the audit."""
@@ -108,7 +116,9 @@ def question(
     )
 
 
-def verb(path: str, about: str, body: type[msgspec.Struct]) -> Callable[[Handler], Any]:
+def verb(
+    path: str, about: str, body: type[msgspec.Struct], *, access: Access = "operator"
+) -> Callable[[Handler], Any]:
     """A handler of POST, for operators; the request's JSON is a `body`."""
     return post(
         path,
@@ -117,7 +127,7 @@ def verb(path: str, about: str, body: type[msgspec.Struct]) -> Callable[[Handler
         dto=StrictBody[body],  # type: ignore[valid-type]
         return_dto=None,
         responses=_CHANGE_REFUSALS,
-        opt={"access": "operator", "payloads": False, "query": ()},
+        opt={"access": access, "payloads": False, "query": ()},
     )
 
 

@@ -26,7 +26,7 @@ _OTHERS = "others"
 
 class _Window(msgspec.Struct):
     ends_at: float
-    tried: set[bytes] = set()
+    tried: set[str] = set()
 
 
 class TokenThrottle:
@@ -56,7 +56,7 @@ class TokenThrottle:
         left = window.ends_at - self._clock.monotonic()
         return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0
 
-    def wrong(self, peer: str, digest: bytes) -> bool:
+    def wrong(self, peer: str, digest: str) -> bool:
         """This address gave a token that is none; `digest` stands for it. True: a further one."""
         now = self._clock.monotonic()
         while self._windows and next(iter(self._windows.values())).ends_at <= now:

@@ -24,7 +24,7 @@ class PagesRouter:
         self.fault = admission.fault
 
         async def guard(connection: Connection, handler: BaseRouteHandler) -> None:
-            admission.check(connection.scope, handler.opt)
+            await admission.check(connection.scope, handler.opt)
 
         async def context(request: PageRequest) -> PageContext:
             form = await form_of(request) if request.route_handler.opt.get("form") else {}

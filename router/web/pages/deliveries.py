@@ -55,7 +55,9 @@ class DeliveryPages(Controller):
         """Events for the script when something came."""
         wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)
         try:
-            return EventStream(context.feed, wanted, context.request.header(b"last-event-id"))
+            request = context.request
+            last = request.header(b"last-event-id")
+            return EventStream(context.feed, wanted, last, request.still_admitted)
         except FeedFull:
             raise Rejected(503, "too many watch", {"retry-after": "5"}) from None
 

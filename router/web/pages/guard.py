@@ -4,17 +4,18 @@ session, role, the proof that a form is ours. Pages change nothing by GET.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from litestar import Request
 
 from router.web.admin.browsers import header
-from router.web.admin.callers import ANYONE, Callers, check_rights
+from router.web.admin.callers import Caller, Callers, check_rights
 from router.web.admin.problems import Headers, Rejected
 from router.web.pages.frame import Frame, KnownCaller
 from router.web.pages.request import Shown, cookie, see_other
-from router.web.pages.sessions import LASTS_S, Sessions
+from router.web.pages.sessions import LASTS_S, Session, Sessions
 
 COOKIE = "router_session"
 _SAFE_METHODS = ("GET", "HEAD")
@@ -28,48 +29,70 @@ class PagesAdmission:
         self._sessions = sessions
         self._frame = frame
 
-    def check(self, scope: Any, row: Mapping[str, Any]) -> None:
-        """`row` is what the handler says of itself. Raises Rejected."""
-        if (known := self._admitted(scope)) is None:
+    async def check(self, scope: Any, row: Mapping[str, Any]) -> None:
+        """`row` is what the handler says of itself. Raises Rejected, StoreUnavailable."""
+        if _is_open(scope):
+            return
+        session = self._session(scope)
+        caller = await self._callers.holder(_token(session))
+        if (known := self._admitted(scope, session, caller)) is None:
             return
         scope["user"] = known.caller
+        scope["state"]["admitted"] = partial(self._caller, scope)
         check_rights(known.caller, row)
 
-    def _admitted(self, scope: Any) -> KnownCaller | None:
-        """Who looks; None: nobody need log in for this. Raises Rejected."""
-        check_site(scope, scope["state"]["host"])
-        path = scope["raw_path"]
-        if path.startswith(b"/static/"):
-            return None
-        known = scope["state"]["known"] = self._known(scope["headers"])
-        if known is None and path != b"/login":
+    def _session(self, scope: Any) -> Session | None:
+        return self._sessions.of(cookie(scope["headers"], COOKIE))
+
+    async def _caller(self, scope: Any) -> Caller | None:
+        """Who this is by now."""
+        return await self._callers.holder(_token(self._session(scope)))
+
+    def _admitted(
+        self, scope: Any, session: Session | None, caller: Caller | None
+    ) -> KnownCaller | None:
+        """How `caller` is known here; None: nobody is who may log in. Raises Rejected."""
+        known = None
+        if caller is not None:
+            form = session.form if session else self._sessions.form
+            known = KnownCaller(caller, form, logged_in=session is not None)
+        elif session is not None:  # its token was taken back
+            self._sessions.end(cookie(scope["headers"], COOKIE))
+        scope["state"]["known"] = known
+        if known is None and scope["raw_path"] != b"/login":
             raise _login_first(scope)
         return known
 
-    def _known(self, headers: Headers) -> KnownCaller | None:
-        """Who this is; None: nobody has logged in."""
-        if not self._callers.required:
-            return KnownCaller(ANYONE, self._sessions.form, logged_in=False)
-        id_ = cookie(headers, COOKIE)
-        if (session := self._sessions.of(id_)) is None:
-            return None
-        caller = self._callers.holder(session.token)
-        if caller is None:  # it was taken back
-            self._sessions.end(id_)
-            return None
-        return KnownCaller(caller, session.form, logged_in=True)
+    def _look(self, scope: Any) -> None:
+        """As `check`, as far as it goes without asking the ledger. Raises Rejected."""
+        if not _is_open(scope):
+            session = self._session(scope)
+            caller = self._callers.holder_now(_token(session))
+            if caller is not None or session is None:
+                self._admitted(scope, session, caller)
 
     def fault(self, request: Request[Any, Any, Any], rejected: Rejected) -> Shown:
         """The page that says so, or the way to the log-in; without a session it shows no more."""
-        state = request.scope["state"]
-        if "known" not in state:  # no guard was passed: there is no such page, or method
+        scope = request.scope
+        if "known" not in scope["state"]:  # no guard was passed: there is no such page, or method
             try:
-                self._admitted(request.scope)
+                self._look(scope)
             except Rejected as refused:
                 rejected = refused
+        state = scope["state"]
         if rejected.status == 303:
             return see_other(rejected.headers["location"])
         return self._frame.fault(state.get("known"), rejected)
+
+
+def _token(session: Session | None) -> bytes:
+    return session.token if session else b""
+
+
+def _is_open(scope: Any) -> bool:
+    """Whether everybody may have this. Raises Rejected: it comes from elsewhere."""
+    check_site(scope, scope["state"]["host"])
+    return bool(scope["raw_path"].startswith(b"/static/"))
 
 
 def _login_first(scope: Any) -> Rejected:

@@ -35,6 +35,7 @@ READS: dict[Path_, list[str]] = {
     ("store", "prune"): ["--dry-run"],
     ("subscriptions", "list"): [],
     ("targets",): [],
+    ("token", "list"): [],
 }
 NEED_RULES: set[Path_] = {
     *(
@@ -45,6 +46,7 @@ NEED_RULES: set[Path_] = {
     *(("subscriptions", verb) for verb in ("create", "test")),
     ("store", "restore"),
     ("rules", "publish"),
+    *(("token", verb) for verb in ("new", "revoke")),
     ("new", "test"),
 }
 """What serves, sends, calls or changes: by today's rules, not by those of some day."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,13 +22,19 @@ from tests.waiting import until
 ASK = b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
+async def yes() -> bool:
+    return True
+
+
 @asynccontextmanager
-async def serving(**limits: Any) -> AsyncIterator[tuple[Feed, Listener]]:
+async def serving(
+    admitted: Callable[[], Awaitable[bool]] = yes, **limits: Any
+) -> AsyncIterator[tuple[Feed, Listener]]:
     feed = Feed(SystemClock(), boot="b")
     wire = Wire(Limits(**limits), linger_s=0.05)
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
-        await EventStream(feed, FeedFilter(), None)(scope, receive, send)
+        await EventStream(feed, FeedFilter(), None, admitted)(scope, receive, send)
 
     listener = Listener(serve, "127.0.0.1:0", wire)
     await listener.start()
@@ -44,6 +50,26 @@ async def serving(**limits: Any) -> AsyncIterator[tuple[Feed, Listener]]:
 def deliver(feed: Feed, count: int = 1) -> None:
     for _ in range(count):
         feed.delivered(an_acceptance(an_event()), Accepted("dlv_1"))
+
+
+async def test_who_may_no_more_gets_nothing_more_and_is_let_go() -> None:
+    """A token was revoked while its holder watched."""
+    may = [True]
+
+    async def admitted() -> bool:
+        return may[0]
+
+    async with serving(admitted) as (feed, listener):
+        reader, writer = await asyncio.open_connection(*listener.bound)
+        writer.write(ASK)
+        await reader.readuntil(b"event: hello\n")
+        deliver(feed)
+        await reader.readuntil(b"event: delivery\n")
+        may[0] = False
+        deliver(feed)
+        assert b"event: delivery" not in await reader.read()
+        assert feed.watchers == 0
+        writer.close()
 
 
 async def test_what_happens_comes_while_the_answer_goes_on() -> None:
@@ -112,4 +138,4 @@ def test_nobody_more_is_let_in_when_it_ends() -> None:
     feed = Feed(SystemClock(), boot="b")
     feed.end()
     with pytest.raises(FeedFull):
-        EventStream(feed, FeedFilter(), None)
+        EventStream(feed, FeedFilter(), None, yes)

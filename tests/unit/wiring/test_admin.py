@@ -41,7 +41,7 @@ async def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) ->
     file = tmp_path / "router.db.token"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     own = file.read_text("ascii").strip().encode()
-    assert await known.of(own, "::1") == Caller("token", "operator")
+    assert await known.of(own, "::1") == Caller("token", "admin")
     assert await known.of(VALUES["ann"], "::1") == Caller("ann", "viewer", bodies=False)
     with pytest.raises(WrongToken):
         await known.of(VALUES["old"], "::1")

@@ -40,7 +40,7 @@ from tests.unit.operator.world import World
 from tests.unit.web.stand_in import StandIns
 
 TOKENS = {
-    "local": HeldToken(Caller("token", "operator"), b"local-token-local-token"),
+    "local": HeldToken(Caller("token", "admin"), b"local-token-local-token"),
     "viewer": HeldToken(Caller("ann", "viewer"), b"ann-token-ann-token-ann"),
     "hidden": HeldToken(Caller("eve", "viewer", bodies=False), b"eve-token-eve-token-eve"),
     "operator": HeldToken(Caller("bob", "operator"), b"bob-token-bob-token-bob"),
@@ -181,7 +181,9 @@ class Rig:
         for one in self.app.routes:
             for handler in getattr(one, "route_handlers", ()):
                 dto = getattr(handler, "dto", None)
-                if one.path_format == route.path and isinstance(dto, type):
+                if (one.path_format, {route.method}) != (route.path, handler.http_methods):
+                    continue
+                if isinstance(dto, type):
                     return dto.model_type  # type: ignore[attr-defined, no-any-return]
         return None
 

@@ -254,4 +254,4 @@ async def test_where_no_token_is_asked_for_anyone_may_do_anything(access: str) -
     asked = Asked(access, tokens=False)
     assert await asked.ask(STRANGER) == 200
     assert asked.by == [ANYONE]
-    assert (ANYONE.role, ANYONE.bodies) == ("operator", True)
+    assert (ANYONE.role, ANYONE.bodies) == ("admin", True)

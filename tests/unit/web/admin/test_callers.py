@@ -2,9 +2,15 @@
 
 import asyncio
 import hmac
+from pathlib import Path
 
 import pytest
 
+from router.errors import StoreUnavailable
+from router.model.settings import ROLES, AdminRole
+from router.operator.requests import TokenName, TokenRequest
+from router.operator.tokens import USES, TokenLedger
+from router.store.sqlite.store import open_store
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import (
     ANYONE,
@@ -25,6 +31,8 @@ from router.web.admin.token_throttle import (
     TokenThrottle,
 )
 from tests.clocks import ManualClock, settle
+from tests.unit.operator.test_tokens import LINE, Facts, a_token
+from tests.unit.operator.world import World
 from tests.unit.web.admin.rig import TOKENS, Rig
 
 ANN = HeldToken(Caller("ann"), b"ann-token-ann-token-ann")
@@ -241,5 +249,53 @@ async def test_where_no_token_is_asked_for_anyone_calls() -> None:
 def test_who_needs_no_token_is_named_so() -> None:
     """Nobody may see nothing of what came in; anyone, where no token is asked for, may do all."""
     assert Caller("nobody", "viewer", bodies=False) == NOBODY
-    assert Caller("anyone", "operator", bodies=True) == ANYONE
+    assert Caller("anyone", "admin", bodies=True) == ANYONE
     assert Caller("ann") == Caller("ann", "viewer", bodies=True)
+
+
+async def test_named_tokens_open_too_and_no_more_once_revoked(tmp_path: Path) -> None:
+    clock = ManualClock()
+    store = await open_store(str(tmp_path / "router.db"), clock=clock)
+    verbs = World(store).operator
+    callers = Callers(lambda: [ANN], verbs.tokens, clock=clock)
+    made = await verbs.new_token(TokenRequest("ci", "operator", bodies=False))
+    value = made.token.encode()
+    assert await callers.of(value, "192.0.2.1") == Caller("ci", "operator", bodies=False)
+    assert callers.holder_now(value) is not None
+    await verbs.revoke_token(TokenName("ci"))
+    assert callers.holder_now(value) is None
+    with pytest.raises(WrongToken):
+        await callers.of(value, "192.0.2.1")
+    await store.close()
+
+
+async def test_a_token_of_a_file_opens_while_the_store_does_not_answer() -> None:
+    """And who holds none is told that nobody can say now, not that the token is wrong."""
+    clock = ManualClock()
+    facts = Facts()
+    facts.gone = True
+    callers = Callers(lambda: [ANN], TokenLedger(facts, clock), clock=clock)
+    assert await callers.of(ANN.value, "192.0.2.1") is ANN.caller
+    with pytest.raises(StoreUnavailable):
+        await callers.of(b"rtr_one", "192.0.2.1")
+    with pytest.raises(WrongToken):
+        await callers.of(b"", "192.0.2.1")
+
+
+async def test_who_came_in_was_seen_whatever_token_it_was() -> None:
+    facts, clock = Facts(), ManualClock()
+    ledger = TokenLedger(facts, clock)
+    await ledger.keep("ci", a_token(), LINE)
+    callers = Callers(lambda: [ANN], ledger, clock=clock)
+    await callers.of(ANN.value, "192.0.2.1")
+    await callers.of(b"ci", "192.0.2.1")
+    with pytest.raises(WrongToken):
+        await callers.of(b"guess", "192.0.2.1")
+    await settle()
+    assert [name for name in facts.kept if name.startswith(USES)] == [f"{USES}ann", f"{USES}ci"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_may_what_those_before_it_may(role: AdminRole) -> None:
+    may = [access for access in ("open", "loopback", *ROLES) if Caller("a", role).may(access)]
+    assert may == ["open", "loopback", *ROLES[: ROLES.index(role) + 1]]

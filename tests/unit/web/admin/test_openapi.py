@@ -59,7 +59,7 @@ async def test_answers_are_as_described(rig: Rig) -> None:
             continue
         checked += 1
         query = "?job=job_1" if route.path == "/api/output" else ""
-        answer = await rig.ask("GET", rig.path_of(route) + query, "viewer")
+        answer = await rig.ask("GET", rig.path_of(route) + query, "local")
         jsonschema.Draft202012Validator({**schema, "components": reported["components"]}).validate(
             answer.json
         )

@@ -88,7 +88,8 @@ class Rig:
         self.written: dict[str, Any] | None = None
         self.verbs = self.world.operator
         self.running = self._running()
-        self._build(Callers((lambda: self.held) if asked else None, clock=self.clock))
+        held = (lambda: self.held) if asked else None
+        self._build(Callers(held, self.verbs.tokens, clock=self.clock))
         self.jar: dict[str, str] = {}
 
     def _running(self) -> RunningServer:

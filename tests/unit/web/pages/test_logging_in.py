@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from router.operator.requests import TokenName, TokenRequest
+from router.operator.tokens import FRESH_S
 from router.web.admin.callers import HeldToken
 from router.web.admin.token_throttle import ALLOWED, PAUSE_S, WINDOW_S
 from router.web.pages.sessions import LASTS_S
@@ -48,6 +50,19 @@ async def test_a_token_that_comes_back_does_not_bring_its_sessions_back(rig: Rig
     assert (await rig.get("/rules")).status == 303
     await rig.log_in("viewer")
     assert (await rig.get("/rules")).status == 200
+
+
+async def test_a_named_token_logs_in_and_its_sessions_end_when_it_is_revoked(rig: Rig) -> None:
+    made = await rig.verbs.new_token(TokenRequest("ci"))
+    await rig.ask("POST", "/login", form={"token": made.token})
+    page = await rig.get("/rules")
+    assert (page.status, b"ci" in page.body) == (200, True)
+    assert (await rig.get("/no-such-page")).status == 404
+    await rig.clock.advance(FRESH_S)
+    assert (await rig.get("/no-such-page")).status == 404, "nobody asks the store for it"
+    assert (await rig.get("/rules")).status == 200
+    await rig.verbs.revoke_token(TokenName("ci"))
+    assert (await rig.get("/rules")).status == 303
 
 
 async def test_wrong_tokens_hold_up_no_session_and_no_right_token(rig: Rig) -> None:

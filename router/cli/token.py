@@ -1,0 +1,92 @@
+"""`router token`: who may look at a router, and change something, by a name of their own."""
+
+import asyncio
+
+import click
+
+from router.cli.operator_access import act, act_here, ask
+from router.cli.options import Options, place_options
+from router.cli.output import note, print_answer, print_json, print_list, when
+from router.cli.paging import paged
+from router.cli.redraw import watched
+from router.clock import SystemClock
+from router.model.settings import ROLES, AdminRole
+from router.operator.answers import NewToken, TokenRow
+from router.operator.requests import TokenName, TokenRequest
+from router.store.time_text import deadline
+
+PLACE = place_options("dev", "store", "admin", "server")
+_COLUMNS = ("name", "role", "payloads", "kept", "made", "by", "until", "last used")
+_KEPT = {"store": "store", "rules": "rules file", "file": "file beside the store"}
+_NAME = click.argument("name", metavar="NAME")
+
+
+@click.group()
+def token() -> None:
+    """
+    Tokens by name: for people, dashboards and scripts. Each is one role's, and can be revoked.
+
+    viewer: looks; operator: also replays, cancels, pauses, reloads; admin: also makes and revokes
+    tokens.
+    """
+
+
+@token.command()
+@_NAME
+@click.option("--role", type=click.Choice(ROLES), required=True, help="What it may do.")
+@click.option(
+    "--bodies/--no-bodies", default=True, help="Whether it sees payloads and header values."
+)
+@click.option("--until", metavar="TIME", help="It opens nothing from 90d (from now) or TIME on.")
+@PLACE
+def new(*, place: Options, name: str, role: AdminRole, bodies: bool, until: str | None) -> None:
+    """Make a token and print it: the store keeps only its hash, so nobody can show it again."""
+    end = None if until is None else deadline(until, SystemClock().now())
+    request = TokenRequest(name, role, bodies, end)
+    made = _made(place, request)
+    if place.as_json:
+        print_json(made)
+    else:
+        click.echo(made.token)
+    note(f"a token of {name}, {role}: keep it, it is not shown again")
+
+
+@token.command("list")
+@watched
+@paged
+@PLACE
+def list_(*, place: Options) -> None:
+    """Every token: its role, who made it, when it was last used."""
+    rows = ask(place, lambda questions: questions.tokens()).tokens
+    print_list(rows, _COLUMNS, map(_cells, rows), as_json=place.as_json)
+
+
+@token.command()
+@_NAME
+@PLACE
+def revoke(*, place: Options, name: str) -> None:
+    """Take a token back at once, with the sessions of the pages that it began."""
+    answer, _ = act(place, lambda verbs: verbs.revoke_token(TokenName(name)))
+    print_answer(answer, f"{name} revoked: it opens nothing any more", as_json=place.as_json)
+
+
+def _made(place: Options, request: TokenRequest) -> NewToken:
+    """Before the first delivery, too: then there is no store yet."""
+    if place.server is not None:
+        return act(place, lambda verbs: verbs.new_token(request))[0]
+    working = place.working()
+    acted = act_here(*working, lambda verbs: verbs.new_token(request), makes_store=True)
+    return asyncio.run(acted)[0]
+
+
+def _cells(row: TokenRow) -> list[str]:
+    return [
+        row.name,
+        row.role,
+        "shown" if row.bodies else "hidden",
+        _KEPT[row.kept],
+        when(row.created_at),
+        row.by or "-",
+        when(row.until),
+        when(row.used_at),
+    ]
