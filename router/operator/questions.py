@@ -233,6 +233,10 @@ class StoreQuestions:
         """Who may call the admin listener."""
         return await token_list(self._store, self._live.current.ruleset)
 
+    async def dead_count(self) -> int:
+        """How many jobs are dead."""
+        return (await self._store.open_states()).get("dead", 0)
+
     async def nodes(self) -> NodeList:
         """The nodes that share the store; none, if only one can have it."""
         if not self.shared:

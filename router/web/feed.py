@@ -37,7 +37,7 @@ NAMES_MAX = 10
 NAMES_KNOWN_MAX = 100
 REASON_MAX = 200
 
-KINDS = ("delivery", "duplicate", "attempt")
+KINDS = ("delivery", "duplicate", "attempt", "refusal")
 
 
 WITHOUT_BODIES = frozenset(KINDS) - {"attempt"}
@@ -127,6 +127,7 @@ class Feed:
         self.watched = asyncio.Event()
         """Set while anybody watches."""
         self._left_at = 0.0
+        self._refusal_at, self._untold = 0.0, 0
         self._watchers: set[Watcher] = set()
         self._made: dict[tuple[FeedFilter, int], tuple[bytes, int]] = {}
         self._fresh = asyncio.Event()
@@ -188,6 +189,28 @@ class Feed:
             "due_at": settlement.due_at,
         }
         self._keep(FeedItem("attempt", job.endpoint, (job.event,), content))
+
+    def refused(self, endpoint: str | None, reason: str, status: int, peer: str) -> None:
+        """
+        A request was refused. Strangers may send any number of these, so that one is told at most
+        every PAUSE_S, with how many were not told before it.
+        """
+        if not self.live:
+            return
+        now = self._clock.monotonic()
+        if now < self._refusal_at:
+            self._untold += 1
+            return
+        content = {
+            "endpoint": endpoint,
+            "reason": reason,
+            "status": status,
+            "peer": peer,
+            "at": self._clock.now(),
+            "untold": self._untold,
+        }
+        self._refusal_at, self._untold = now + PAUSE_S, 0
+        self._keep(FeedItem("refusal", endpoint or "", (), content))
 
     def _keep(self, item: FeedItem) -> None:
         self._ring[self._next % RING] = item

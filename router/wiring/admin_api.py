@@ -32,6 +32,7 @@ from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
 from router.web.pages.assets import Assets
 from router.web.pages.context import Services
+from router.web.pages.dead_letters import DeadLetterCount
 from router.web.pages.frame import Frame, RouterStatus
 from router.web.pages.rendering import Renderer
 from router.web.pages.sessions import Sessions
@@ -97,6 +98,8 @@ def page_services(
     """What all pages work with."""
     assets = Assets()
     questions, verbs, running = operator
+    dead = DeadLetterCount(questions.dead_count, clock)
+    renderer = Renderer(assets, mask=logs.REDACTOR.text)
     return Services(
         questions=questions,
         verbs=verbs,
@@ -104,13 +107,14 @@ def page_services(
         live=live,
         feed=feed,
         clock=clock,
-        frame=Frame(Renderer(assets, mask=logs.REDACTOR.text), standing, shared=questions.shared),
+        frame=Frame(renderer, standing, lambda: dead.known, shared=questions.shared),
         name=lambda: f"web-{secrets.token_hex(8)}",
         callers=callers,
         sessions=Sessions(clock=clock, random=secrets.token_bytes),
         assets=assets,
         trying=asyncio.Lock(),
         make_test=_made_test,
+        dead=dead,
     )
 
 

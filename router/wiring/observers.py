@@ -252,8 +252,8 @@ def visit_handlers(want: Callable[[str, str], object]) -> Handlers:
 
 def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> Handlers:
     """
-    Deliveries, attempts and the router's own events, for whoever watches. `look_soon`: new
-    deliveries are not told from here, but by who looks into the store then.
+    Deliveries, refusals, attempts and the router's own events, for whoever watches. `look_soon`:
+    new deliveries are not told from here, but by who looks into the store then.
     """
 
     def delivered(
@@ -282,6 +282,9 @@ def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> 
         DeliveryStored: stored,
         JobCorrupt: lambda e: own(e.own),
         OwnEventStored: lambda e: delivered(e.accepted, e.receipt),
+        RequestRefused: lambda e: feed.refused(
+            e.endpoint, PROBE if e.probe else e.refused.reason, e.refused.status, e.peer
+        ),
     }
 
 

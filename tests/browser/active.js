@@ -11,7 +11,7 @@
     }
   }
   const odd =
-    "iframe, object, embed, svg, img, math, style, base, video, audio, marquee, meta[http-equiv]";
+    "iframe, object, embed, svg:not(.chart), img, math, style, base, video, audio, marquee, meta[http-equiv]";
   for (const node of document.querySelectorAll(odd)) bad.push(node.tagName);
   for (const node of document.scripts) {
     if (!node.src.startsWith(location.origin + "/static/")) bad.push("script");

@@ -1,15 +1,17 @@
-// Words of buttons and of cells that keep words whole which take more than one line.
+// Words that take more than one line, as far as people read them: code and ids may be cut anywhere.
 (() => {
   const found = [];
-  for (const node of document.querySelectorAll("button, td.whole")) {
-    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      for (const word of walker.currentNode.data.matchAll(/[^\s\-/?]+/g)) {
-        const range = document.createRange();
-        range.setStart(walker.currentNode, word.index);
-        range.setEnd(walker.currentNode, word.index + word[0].length);
-        if (new Set([...range.getClientRects()].map((one) => one.top)).size > 1) found.push(word[0]);
-      }
+  const LONGEST = 25;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement;
+    if (parent.closest("pre, code, .mono, textarea, script, .skip") || !parent.offsetParent) continue;
+    for (const word of walker.currentNode.data.matchAll(/[^\s\-/?.]+/g)) {
+      if (word[0].length > LONGEST) continue;
+      const range = document.createRange();
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((one) => Math.round(one.top))).size > 1) found.push(word[0]);
     }
   }
   return found;

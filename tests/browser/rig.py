@@ -17,7 +17,8 @@ from tests.acceptance.sink import Sink
 from tests.hostile_text import HOSTILE
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-TOKENS = """  admin:
+TOKENS = """  refusals: {{bodies: true}}
+  admin:
     listen: 127.0.0.1:{admin}
     tokens:
       ann: {{secret: ann}}
@@ -99,6 +100,15 @@ class Served:
         """What the admin listener's API answers."""
         headers = {"authorization": f"Bearer {self.token}"}
         return self._client.get(self.url + path, headers=headers).json()
+
+    def replay(self, delivery: str) -> None:
+        """Its jobs once more."""
+        headers = {"authorization": f"Bearer {self.token}"}
+        answer = self._client.post(
+            self.url + "/api/replay", headers=headers, json={"ids": [delivery]}
+        )
+        assert answer.status_code == 200, answer.text
+        self.until_quiet()
 
     def until_quiet(self) -> None:
         """Until no job is under way."""

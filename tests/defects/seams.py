@@ -19,11 +19,11 @@ SEAMS = (
         89,
         "whoever is logged in hears attempts",
         Edit(
-            "router/web/pages/deliveries.py",
+            "router/web/pages/live.py",
             "wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)",
             "wanted = FeedFilter()",
         ),
-        "unit/web/pages/test_deliveries.py::test_attempts_are_reported_to_whoever_may_see_payloads",
+        "unit/web/pages/test_live.py::test_attempts_are_reported_to_whoever_may_see_payloads",
     ),
     defect(
         90,

@@ -1,7 +1,7 @@
 """All pages, as a part of the admin application."""
 
 import msgspec
-from litestar import Router
+from litestar import Controller, Router
 from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
 
@@ -10,10 +10,17 @@ from router.web.pages.context import PageContext, Services
 from router.web.pages.deliveries import DeliveryPages
 from router.web.pages.guard import PagesAdmission
 from router.web.pages.jobs import JobPages
+from router.web.pages.live import LivePages
 from router.web.pages.login import Login, StaticFiles
 from router.web.pages.overview import OverviewPages
 from router.web.pages.request import FORM_MAX, PageRequest, form_of
+from router.web.pages.router_pages import RouterPages
 from router.web.pages.try_condition import TryPages
+
+HANDLERS: list[type[Controller]] = [
+    *(OverviewPages, LivePages, DeliveryPages, JobPages, TryPages, RouterPages),
+    *(Login, StaticFiles),
+]
 
 
 class PagesRouter:
@@ -28,11 +35,12 @@ class PagesRouter:
 
         async def context(request: PageRequest) -> PageContext:
             form = await form_of(request) if request.route_handler.opt.get("form") else {}
+            await services.dead.renew()
             return PageContext(**msgspec.structs.asdict(services), request=request, form=form)
 
         self.router = Router(
             "/",
-            route_handlers=[DeliveryPages, JobPages, OverviewPages, TryPages, Login, StaticFiles],
+            route_handlers=HANDLERS,
             guards=[guard],
             request_class=PageRequest,
             request_max_body_size=FORM_MAX,

@@ -32,6 +32,7 @@ from router.web.admin.query import (
 )
 from router.web.feed import Feed
 from router.web.pages.assets import Assets
+from router.web.pages.dead_letters import DeadLetterCount
 from router.web.pages.frame import Frame
 from router.web.pages.request import Form, PageRequest, Shown, see_other
 from router.web.pages.sessions import Sessions
@@ -64,6 +65,7 @@ class Services(msgspec.Struct, frozen=True):
     assets: Assets
     trying: asyncio.Lock
     make_test: Callable[[Ruleset, Delivery], str]
+    dead: DeadLetterCount
 
 
 class PageContext(Services, frozen=True):

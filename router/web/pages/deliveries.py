@@ -1,4 +1,4 @@
-"""Pages of deliveries: as they come, as a list, and each by itself."""
+"""Pages of deliveries: as a list, and each by itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,11 @@ from litestar import Controller, Response
 from litestar.params import FromPath
 
 from router.errors import NotFound
-from router.operator.answers import Deliveries
 from router.rules.explain import MATCHED
 from router.store.values import DeliveryRecord
-from router.web.admin.problems import Rejected
-from router.web.admin.query import DELIVERY_STATES, LIMIT, Query, QueryParameter
+from router.web.admin.query import DELIVERY_STATES, Query, QueryParameter
 from router.web.admin.reads import BYTES
 from router.web.admin.request import Given
-from router.web.feed import WITHOUT_BODIES, FeedFilter, FeedFull
-from router.web.feed_stream import EventStream
 from router.web.pages import shown
 from router.web.pages.context import PageContext
 from router.web.pages.curl import curl
@@ -38,28 +34,7 @@ _ONE = (
 
 
 class DeliveryPages(Controller):
-    """Deliveries as they come, as a list, and each by itself."""
-
-    @page("/")
-    async def live(self, context: Given[PageContext]) -> Shown:
-        """The newest, and then those that come."""
-        return context.page("live.html", found=await _newest(context))
-
-    @page("/live/rows")
-    async def rows(self, context: Given[PageContext]) -> Shown:
-        """Those alone, for the page's script."""
-        return context.page("rows.html", found=await _newest(context))
-
-    @page("/live/feed")
-    async def feed(self, context: Given[PageContext]) -> EventStream:
-        """Events for the script when something came."""
-        wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)
-        try:
-            request = context.request
-            last = request.header(b"last-event-id")
-            return EventStream(context.feed, wanted, last, request.still_admitted)
-        except FeedFull:
-            raise Rejected(503, "too many watch", {"retry-after": "5"}) from None
+    """Deliveries as a list, and each by itself."""
 
     @page("/deliveries")
     async def list(self, context: Given[PageContext]) -> Shown:
@@ -100,10 +75,6 @@ class DeliveryPages(Controller):
     async def replay(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """New jobs from it."""
         return await context.replay((delivery,))
-
-
-async def _newest(context: PageContext) -> Deliveries:
-    return await context.questions.deliveries(context.query(LIMIT).selector())
 
 
 async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:

@@ -44,15 +44,21 @@ class KnownCaller(NamedTuple):
 
 class Frame:
     """
-    Puts pages into their frame. `standing` is how the router is now; `shared`: others may have its
-    store.
+    Puts pages into their frame. `standing` is how the router is now, `dead` how many jobs are dead;
+    `shared`: others may have its store.
     """
 
     def __init__(
-        self, renderer: Renderer, standing: Callable[[], RouterStatus], *, shared: bool = False
+        self,
+        renderer: Renderer,
+        standing: Callable[[], RouterStatus],
+        dead: Callable[[], int] = lambda: 0,
+        *,
+        shared: bool = False,
     ) -> None:
         self._renderer = renderer
         self._standing = standing
+        self._dead = dead
         self._shared = shared
 
     def page(
@@ -65,6 +71,7 @@ class Frame:
             "proof": known.proof if known else "",
             "logged_in": known is not None and known.logged_in,
             "shared": self._shared,
+            "dead_letters": self._dead(),
             "standing": self._standing() if known else None,
         }
         body = self._renderer.page(template, **shared, **values)

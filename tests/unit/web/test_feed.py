@@ -125,6 +125,23 @@ def test_filters(rig: Rig, wanted: FeedFilter, reported: list[str]) -> None:
         assert not rig.feed.behind(watcher)
 
 
+async def test_of_many_refusals_a_few_are_told_and_the_others_counted(rig: Rig) -> None:
+    def refuse(times: int) -> None:
+        for _ in range(times):
+            rig.feed.refused("shop", "bad_signature", 401, "192.0.2.1")
+        rig.feed.show()
+
+    refuse(1)  # nobody watches
+    with rig.feed.watching(EVERYTHING, None) as watcher:
+        refuse(RING)
+        [(kind, first)] = messages(rig.feed.take(watcher))
+        assert (kind, first["reason"], first["untold"]) == ("refusal", "bad_signature", 0)
+        await rig.clock.advance(PAUSE_S)
+        refuse(1)
+        [(_, second)] = messages(rig.feed.take(watcher))
+        assert second["untold"] == RING - 1
+
+
 def test_a_batch_of_many_names_is_reported_to_everybody(rig: Rig) -> None:
     names = tuple(an_event(name=f"e{n}") for n in range(200))
     with rig.feed.watching(FeedFilter(events=frozenset({"x"})), None) as watcher:

@@ -115,6 +115,18 @@ def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
     assert "dlv_own" in sent
 
 
+@pytest.mark.parametrize(("probe", "reason"), [(False, "bad_signature"), (True, "probe")])
+def test_the_feed_has_refusals(probe: bool, reason: str) -> None:
+    feed = Feed(ManualClock(), boot="b")
+    observe = Observers(feed_handlers(feed))
+    with feed.watching(FeedFilter(), None) as watcher:
+        observe(RequestRefused("shop", Refused("bad_signature"), "h", judged=True, probe=probe))
+        feed.show()
+        sent = feed.take(watcher).decode()
+    assert "event: refusal" in sent
+    assert f'"reason":"{reason}","status":401,"peer":"h"' in sent
+
+
 def test_where_the_store_is_looked_into_new_deliveries_are_not_told_twice() -> None:
     feed, looks = Feed(ManualClock(), boot="b"), list[int]()
     observe = Observers(feed_handlers(feed, lambda: looks.append(1)))

@@ -62,7 +62,7 @@
       fallback ??= setInterval(renew, FALLBACK_MS);
       if (source.readyState === EventSource.CLOSED && !document.hidden) setTimeout(listen, FALLBACK_MS);
     };
-    for (const kind of ["delivery", "duplicate", "attempt", "gap"]) source.addEventListener(kind, renew);
+    for (const kind of ["delivery", "duplicate", "attempt", "refusal", "gap"]) source.addEventListener(kind, renew);
   }
 
   function stop() {

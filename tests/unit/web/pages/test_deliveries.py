@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from router.model.job import Attempt, Settlement
+from router.model.job import Attempt
 from router.model.target import TargetRow
 from router.operator.answers import JobOutput, RefusalList, Unasked
 from router.operator.requests import TargetRequest
-from router.store.values import Acceptance, Accepted, Selector
-from router.web.pages import overview, shown
+from router.store.values import Acceptance, Selector
+from router.web.pages import router_pages, shown
 from router.web.pages.assets import Assets
 from router.web.pages.rendering import Renderer
-from tests.builders import NOW, a_delivery, a_job
+from tests.builders import NOW, a_job
 from tests.store_values import Maker, a_settlement
 from tests.unit.web.pages.rig import Rig, a_rig, nodes
 
@@ -34,23 +34,6 @@ async def stored(rig: Rig, number: int, **given: Any) -> list[str]:
         await rig.store.accept(one)
         ids.append(one.delivery.id)
     return ids[::-1]
-
-
-@pytest.mark.parametrize(
-    ("who", "kinds"), [("viewer", ["delivery", "attempt"]), ("hidden", ["delivery"])]
-)
-async def test_attempts_are_reported_to_whoever_may_see_payloads(
-    rig: Rig, who: str, kinds: list[str]
-) -> None:
-    """As through the API: the reason of an attempt may quote an answer."""
-    await rig.log_in(who)
-    job = a_job()
-    attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
-    rig.feed.delivered(Acceptance(a_delivery(), (), ()), Accepted("dlv_1"))
-    rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
-    rig.feed.show()
-    reported = (await rig.get("/live/feed", last_event_id="b.0.0")).body.decode()
-    assert re.findall(r"event: (delivery|duplicate|attempt)\n", reported) == kinds
 
 
 async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:
@@ -284,7 +267,7 @@ async def test_ten_thousand_targets_are_a_page_with_those_in_trouble_first(free:
         for n in range(10_000)
     )
     page = await page_of(free, "/targets")
-    assert page.count("<tr>") == overview.ROWS_SHOWN + 1
+    assert page.count("<tr>") == router_pages.ROWS_SHOWN + 1
     assert page.index(">t9999<") < page.index(">t0<")
     assert "9700 more are not shown" in page
     assert (await page_of(free, "/targets?find=t999")).count("<tr>") == 1 + 11

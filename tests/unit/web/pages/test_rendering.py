@@ -47,7 +47,7 @@ def test_values_are_cut_and_keep_their_digits() -> None:
 
 def test_files_have_the_digest_of_their_content_in_their_names() -> None:
     assets = Assets()
-    for file in ("router.css", "keys.js", "live.js", "icon.svg"):
+    for file in ("router.css", "keys.js", "live.js", "overview.js", "try.js", "icon.svg"):
         path = assets.paths[file]
         stem, digest, ending = path.removeprefix("/static/").split(".")
         assert f"{stem}.{ending}" == file
