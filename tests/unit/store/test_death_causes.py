@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.store.common.death_causes import key_of, normalised
+from router.store.common.death_causes import by_cause, key_of, normalised
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,12 @@ def test_a_cause_is_of_one_action_and_target() -> None:
     }
     assert len(keys) == 5
     assert key_of("r", "a", "t", "id 10000") == key_of("r", "a", "t", "id 99999")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_in_whatever_order_they_come_the_newest_are_the_examples(order: int) -> None:
+    jobs = [("paid", "erp", "erp", f"exit {n % 2}", f"job_{n}", n) for n in range(1, 10)]
+    odd, even = by_cause(jobs[::order])
+    assert (odd.count, odd.first_at, odd.last_at) == (5, 1, 9)
+    assert odd.examples == ("job_9", "job_7", "job_5")
+    assert (even.count, even.examples) == (4, ("job_8", "job_6", "job_4"))
