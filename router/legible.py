@@ -78,7 +78,7 @@ def ago(unix_ms: int, now_ms: int) -> str:
     apart = abs(now_ms - unix_ms) // 1000
     if apart >= _DATED_S:
         return moment(unix_ms)[:10]
-    for size, unit in ((172_800, "days"), (7_200, "h"), (120, "min"), (1, "s")):
+    for size, unit in ((172_800, "days"), (3_600, "h"), (60, "min"), (1, "s")):
         if apart >= size:
             text = f"{apart // _AGO_S[unit]} {unit}"
             return f"in {text}" if unix_ms > now_ms else f"{text} ago"

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 import click
 import msgspec
 
+from router.cli.table import table_lines
 from router.legible import ago, exact, pretty, span, visible, visible_block
 from router.operator.times import dated, dates
 
@@ -31,7 +33,6 @@ __all__ = [
     "when",
 ]
 
-_WHOLE = frozenset({"received", "ended", "at", "delivery", "job", "endpoint", "rule", "url"})
 _SHORT_MIN = 16  # `dlv_` and twelve characters
 
 
@@ -119,31 +120,11 @@ def print_list(
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table: with rich on a terminal, aligned plain text elsewhere. Cells are escaped."""
+    """A table: as wide as the terminal, in a pipe as wide as it must be. Cells are escaped."""
     shown = [[visible(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
-        _rich_table(columns, shown)
+        header, *lines = table_lines(columns, shown, get_terminal_size().columns)
+        click.echo("\n".join((click.style(header, bold=True), *lines)))
     else:
-        _plain_table(columns, shown)
-
-
-def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        # What people copy stays whole as long as it can; long words at the end give way first.
-        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
-
-
-def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    lines = [[c.upper() for c in columns], *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+        loud = [column.upper() for column in columns]
+        click.echo("\n".join(table_lines(loud, shown, None)))
