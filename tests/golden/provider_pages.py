@@ -49,7 +49,6 @@ def _row(provider: Provider) -> dict[str, str]:
         "Sender": f"[{provider.label}](providers/{page_name(provider)}.md)",
         "`provider:`": _headers((provider.name, *provider.aliases)),
         "Proof": " or ".join(dict.fromkeys(_KINDS[rule.scheme] for rule in d.ways)),
-        "Held against": "" if d.generic else _ORACLES[d.oracle],
     }
 
 
