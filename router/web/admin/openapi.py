@@ -137,11 +137,12 @@ def _row(row: ApiRoute) -> str:
 
 def table(table_rows: Iterable[ApiRoute]) -> str:
     """The routes as the table of docs/api.md."""
-    lines = ["| route | who | what | query |", "|---|---|---|---|"]
+    lines = ["| route | what | query |", "|---|---|---|"]
     for row in table_rows:
         usual = {"GET": "viewer", "POST": "operator"}.get(row.method)
-        who = [row.access] * (row.access != usual) + ["with bodies"] * row.payloads
-        cells = (f"`{row.method} {row.path}`", ", ".join(who), row.about, _named(row.query))
+        who = [f"*{row.access}*"] * (row.access != usual) + ["*with bodies*"] * row.payloads
+        about = " ".join([row.about, *who])
+        cells = (f"`{row.method} {row.path}`", about, _named(row.query))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
