@@ -11,7 +11,7 @@ GROUPS: Mapping[str, Rows] = {
         "login": ("router.cli.login", "Work with a router elsewhere from now on."),
         "use": ("router.cli.login", "Choose the router that commands speak to."),
         "logout": ("router.cli.login", "Forget a router elsewhere, and its token."),
-        "completion": ("router.cli.completion", "Have the tab key complete commands, options and names."),
+        "completion": ("router.cli.completion", "Have the tab key complete commands and names."),
     },
     "Look at what came, and what became of it": {
         "status": ("router.cli.status", "What came, failed and waits, and what needs attention."),
