@@ -1,5 +1,7 @@
 """The tables of functions as Markdown: docs/functions.md begins with this text."""
 
+from collections.abc import Iterable
+
 from router.expressions.signatures import FUNCTIONS, Function, Origin
 
 _HEAD = """# Functions
@@ -14,21 +16,31 @@ Unix seconds; `now()` is the delivery's `received_at`, in UTC with milliseconds
 (`2026-11-20T12:00:00.123Z`). A text result holds at most 1,048,576 characters, a number at most
 400 digits.
 """
+_NULLS = """Null is a wrong type for all but the search of `contains`, `not_null`, `to_array`,
+`to_number`, `to_string` and `type`.
+"""
 
 
 def functions_markdown() -> str:
     """The page, down to its last table."""
-    ours = _table("ours")
-    standard = _table("standard")
-    return f"{_HEAD}\n## Ours\n\n{ours}\n## JMESPath's own\n\n{standard}"
+    ours = _table("| call | takes | gives | meaning |", map(_row, _of("ours")))
+    standard = _table("| call | meaning |", map(_short_row, _of("standard")))
+    return f"{_HEAD}\n## Ours\n\n{ours}\n## JMESPath's own\n\n{_NULLS}\n{standard}"
 
 
-def _table(origin: Origin) -> str:
-    head = "| call | takes | gives | meaning |\n|---|---|---|---|\n"
-    rows = [_row(f) for _, f in sorted(FUNCTIONS.items()) if f.origin == origin]
-    return head + "".join(rows)
+def _of(origin: Origin) -> list[Function]:
+    return [f for _, f in sorted(FUNCTIONS.items()) if f.origin == origin]
+
+
+def _table(head: str, rows: Iterable[str]) -> str:
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows, ""])
 
 
 def _row(function: Function) -> str:
     types = ", ".join("/".join(p.types) + "?" * p.subject for p in function.parameters)
-    return f"| `{function.usage()}` | {types} | {function.result} | {function.about} |\n"
+    return f"| `{function.usage()}` | {types} | {function.result} | {function.about} |"
+
+
+def _short_row(function: Function) -> str:
+    """Of one whose parameters are named by their types, as JMESPath's are."""
+    return f"| `{function.usage()}` | {function.about} |"
