@@ -133,7 +133,7 @@ def _say_restored(done: "Copied") -> None:
 @store.command("copy")
 @click.argument("source", metavar="SOURCE")
 @click.argument("target", metavar="TARGET", envvar="ROUTER_STORE")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 @click.pass_context
 def copy_to_database(ctx: click.Context, *, source: str, target: str, as_json: bool) -> None:
     """
