@@ -1,9 +1,8 @@
 """An overview of a router that has some trouble, for what shows one."""
 
-from router.model.activity import MINUTE_S, QUARTER_S, ActivityCount
-from router.operator.activity import Activity
 from router.operator.overview_answer import (
     Attention,
+    Chart,
     DeadLetters,
     EndpointActivity,
     Overview,
@@ -16,35 +15,28 @@ from router.operator.overview_answer import (
 )
 from tests.builders import NOW
 
-MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+MINUTE_MS, QUARTER_MS, HOUR_MS = 60_000, 900_000, 3_600_000
 DAY = (3, 2, 2, 1, 1, 2, 4, 9, 14, 18, 21, 20, 17, 19, 22, 24, 21, 16, 12, 9, 7, 6, 5, 4)
 """Deliveries by the hour."""
 NONE = (0,) * 24
 
 
-def activity() -> Activity:
+def charts() -> tuple[Chart, Chart]:
     """Deliveries all day long, and half an hour of failures."""
-    minutes, quarters = [], []
-    for back in range(60):
-        at = NOW - NOW % MINUTE_MS - back * MINUTE_MS
-        came = (9, 4, 7, 12, 6, 8, 3, 7)[back // 3 % 8]
-        minutes.append(ActivityCount(MINUTE_S, at, "delivery", "shop", "routed", came))
-        if back == 5:
-            minutes.append(ActivityCount(MINUTE_S, at, "refusal", "code", "bad_signature", 4))
-        if back < 30:
-            minutes.append(ActivityCount(MINUTE_S, at, "attempt", "erp", "failed", 1 + back % 3))
-    for hour, came in enumerate(reversed(DAY)):
-        at = NOW - NOW % (QUARTER_S * 1000) - hour * HOUR_MS
-        quarters.append(ActivityCount(QUARTER_S, at, "delivery", "shop", "routed", came * 20))
-        if hour == 0:
-            quarters.append(ActivityCount(QUARTER_S, at, "attempt", "erp", "failed", 60))
-            quarters.append(ActivityCount(QUARTER_S, at, "refusal", "code", "bad_signature", 4))
-    return Activity(minutes, quarters, (), NOW)
+    came = tuple([(9, 4, 7, 12, 6, 8, 3, 7)[minute // 3 % 8] for minute in range(60)])
+    refused = (*NONE, *NONE, *NONE[:6], 4, *NONE[:5])
+    failed = tuple([1 + minute % 3 if minute >= 30 else 0 for minute in range(60)])
+    hour = Chart(NOW - NOW % MINUTE_MS - 59 * MINUTE_MS, 60, came, refused, failed, NONE + NONE)
+    at = NOW - NOW % QUARTER_MS - 95 * QUARTER_MS
+    quarters = tuple([count * 5 for count in DAY for _ in range(4)])
+    late = (*[0] * 95,)
+    day = Chart(at, 900, quarters, (*late, 4), (*late, 60), (*late, 2))
+    return hour, day
 
 
 def an_overview() -> Overview:
     """A target is down; all else is well."""
-    hour, day = activity().charts()
+    hour, day = charts()
     return Overview(
         at=NOW,
         attention=(

@@ -86,7 +86,7 @@ def _cells(row: TargetRow) -> list[str]:
         row.state,
         f"{row.in_use}{of}",
         "-" if rate is None else f"{rate:g}/s",
-        str(row.available + row.retryable + row.waiting),
+        str(row.queued),
         str(row.dead),
         when(row.due_at),
         "-" if row.success is None else f"{row.success:.0%} of {row.attempts}",

@@ -13,8 +13,8 @@ attempt   an attempt of a target, by its outcome (`dead`: so is its job); in mil
 store     how large the store was when the span began; in bytes
 """
 
-EVER, MINUTE_S, QUARTER_S = 0, 60, 900
-"""Spans of time that activity is counted by, in seconds."""
+EVER, MINUTE_S, QUARTER_S, HOUR_S = 0, 60, 900, 3_600
+"""Spans of time in seconds; activity is counted by all but the last."""
 ACTIVITY_KEPT_MS: Mapping[int, int] = {MINUTE_S: 65 * 60_000, QUARTER_S: 25 * 3_600_000}
 """For how long a span is kept, by its seconds; what was counted for ever stays."""
 

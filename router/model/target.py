@@ -163,3 +163,8 @@ class TargetRow(msgspec.Struct, frozen=True):
     running: int = 0
     dead: int = 0
     due_at: int | None = None
+
+    @property
+    def queued(self) -> int:
+        """Its jobs that have not ended and do not run."""
+        return self.available + self.retryable + self.waiting

@@ -1,20 +1,28 @@
 """What the store counted by spans of time, made into charts and sums."""
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable
 
-from router.model.activity import EVER, MINUTE_S, QUARTER_S, ActivityCount, ActivityKind
+from router.model.activity import (
+    EVER,
+    HOUR_S,
+    MINUTE_S,
+    QUARTER_S,
+    ActivityCount,
+    ActivityKind,
+)
 from router.operator.overview_answer import Chart, Sums
 from router.store.reads import StoreReads
 
-HOUR_SPANS, DAY_SPANS = 60, 96
-HOURS = 24
+MINUTES, QUARTERS, HOURS = 60, 96, 24
 
 DEAD = frozenset({"dead"})
 FAILED = DEAD | {"failed"}
 """Outcomes of attempts that failed."""
 RAN = FAILED | {"succeeded", "interrupted"}
 """Outcomes of attempts that called something."""
+
+Details = Container[str] | None
+"""Some of the ways in which it happened; None: all of them."""
 
 
 class Activity:
@@ -23,27 +31,29 @@ class Activity:
     as of `now`, Unix milliseconds.
     """
 
-    def __init__(
-        self,
-        minutes: Iterable[ActivityCount],
-        quarters: Iterable[ActivityCount],
-        ever: Iterable[ActivityCount],
-        now: int,
-    ) -> None:
-        self._hour = _Window(minutes, MINUTE_S, HOUR_SPANS, now)
-        self._day = _Window(quarters, QUARTER_S, DAY_SPANS, now)
-        self.last_delivery = {one.name: one.most for one in ever}
+    def __init__(self, now: int) -> None:
+        self._hour, self._day = _Window(MINUTE_S, MINUTES, now), _Window(QUARTER_S, QUARTERS, now)
+        self._by_hour: dict[tuple[str, str], list[ActivityCount]] = {}
+        self.sizes: list[tuple[int, int]] = []
+        """How many bytes the store held at the beginning of quarters, the oldest first."""
+        self.last_delivery: dict[str, int] = {}
         """About when the last delivery of an endpoint came."""
 
     @classmethod
     async def read(cls, store: StoreReads, now: int) -> "Activity":
-        """What the store has of it. Raises StoreUnavailable."""
-        return cls(
-            await store.activity(MINUTE_S, _begins(MINUTE_S, HOUR_SPANS, now)),
-            await store.activity(QUARTER_S, _begins(QUARTER_S, DAY_SPANS, now)),
-            await store.activity(EVER, 0),
-            now,
-        )
+        """All but the hours of each name. Raises StoreUnavailable."""
+        activity = cls(now)
+        for window in (activity._hour, activity._day):
+            window.spans = await store.activity(window.span_s, window.begins)
+            window.names = _named(await store.activity_by_name(window.span_s, window.begins))
+        activity.sizes = [(c.at, c.most) for c in activity._day.spans if c.kind == "store"]
+        ever = await store.activity_by_name(EVER, 0)
+        activity.last_delivery = {count.name: count.most for count in ever}
+        return activity
+
+    async def read_hours(self, store: StoreReads, names: Collection[str]) -> None:
+        """The hours of these names too. Raises StoreUnavailable."""
+        self._by_hour = _named(await store.activity_by_hour(self._day.begins, names))
 
     def charts(self) -> tuple[Chart, Chart]:
         """Of the last hour, and of the last day."""
@@ -51,80 +61,71 @@ class Activity:
 
     def names(self, *kinds: ActivityKind) -> frozenset[str]:
         """All that something of these kinds was counted of."""
-        return frozenset(name for kind in kinds for name in self._day.by_name.get(kind, ()))
+        return frozenset(name for kind, name in self._day.names if kind in kinds)
 
-    def sums(self, kind: ActivityKind, name: str, details: Container[str] | None = None) -> Sums:
-        """How often something of this kind happened to that name; None: in whatever detail."""
-        return Sums(*(_sum(w.of(kind, name, details)) for w in (self._hour, self._day)))
+    def sums(self, kind: ActivityKind, name: str, details: Details = None) -> Sums:
+        """How often something of this kind happened to that name."""
+        hour, day = (window.names.get((kind, name), ()) for window in (self._hour, self._day))
+        return Sums(_sum(hour, details), _sum(day, details))
 
-    def hourly(
-        self, kind: ActivityKind, name: str, details: Container[str] | None = None
-    ) -> tuple[int, ...]:
-        """The same by hours of the last 24, the oldest first."""
-        spans = self._day.spans(self._day.of(kind, name, details))
-        step = DAY_SPANS // HOURS
-        return tuple([sum(spans[i : i + step]) for i in range(0, DAY_SPANS, step)])
-
-    def details(self, kind: ActivityKind, name: str) -> frozenset[str]:
+    def details(self, kind: ActivityKind, name: str) -> tuple[str, ...]:
         """How it happened within the last day."""
-        return frozenset(count.detail for count in self._day.of(kind, name))
+        return tuple(count.detail for count in self._day.names.get((kind, name), ()))
+
+    def hourly(self, kind: ActivityKind, name: str, details: Details = None) -> tuple[int, ...]:
+        """How often within each of the last 24 hours, the oldest first."""
+        counts = self._by_hour.get((kind, name), ())
+        return _in_place(counts, details, self._day.begins, HOUR_S, HOURS)
 
     def took(self, name: str) -> tuple[int | None, int | None]:
         """How long attempts of a target took in the last hour: on average, and the longest."""
-        ran = self._hour.of("attempt", name, RAN)
-        if not (count := _sum(ran)):
+        ran = [one for one in self._hour.names.get(("attempt", name), ()) if one.detail in RAN]
+        if not (count := _sum(ran, None)):
             return None, None
         return sum(one.total for one in ran) // count, max(one.most for one in ran)
 
-    def sizes(self) -> list[tuple[int, int]]:
-        """How many bytes the store held at the beginning of quarters, the oldest first."""
-        return [(one.at, one.most) for one in self._day.of("store", "")]
-
 
 class _Window:
-    """Some spans of time, up to the one that is `now`."""
+    """So many spans of time, up to the one that is `now`: all names together, and by name."""
 
-    def __init__(self, counts: Iterable[ActivityCount], step_s: int, number: int, now: int) -> None:
-        self._step, self._number = step_s * 1000, number
-        self._begins = _begins(step_s, number, now)
-        self.by_name: dict[str, dict[str, list[ActivityCount]]] = defaultdict(dict)
-        for count in counts:
-            if count.at >= self._begins:
-                self.by_name[count.kind].setdefault(count.name, []).append(count)
-
-    def of(
-        self, kind: ActivityKind, name: str, details: Container[str] | None = None
-    ) -> list[ActivityCount]:
-        counts = self.by_name.get(kind, {}).get(name, [])
-        return [one for one in counts if details is None or one.detail in details]
-
-    def spans(self, counts: Iterable[ActivityCount]) -> list[int]:
-        spans = [0] * self._number
-        for count in counts:
-            # What another clock puts into the future happened by now.
-            place = min((count.at - self._begins) // self._step, self._number - 1)
-            spans[place] += count.count
-        return spans
+    def __init__(self, span_s: int, number: int, now: int) -> None:
+        self.span_s, self._number = span_s, number
+        self.begins = now - now % (span_s * 1000) - (number - 1) * span_s * 1000
+        self.spans: Iterable[ActivityCount] = ()
+        self.names: dict[tuple[str, str], list[ActivityCount]] = {}
 
     def chart(self) -> Chart:
         return Chart(
-            begins_at=self._begins,
-            step_s=self._step // 1000,
-            deliveries=tuple(self.spans(self._all("delivery"))),
-            refused=tuple(self.spans(self._all("refusal"))),
-            failed=tuple(self.spans(c for c in self._all("attempt") if c.detail in FAILED)),
-            dead=tuple(self.spans(c for c in self._all("attempt") if c.detail in DEAD)),
+            begins_at=self.begins,
+            step_s=self.span_s,
+            deliveries=self._bars("delivery"),
+            refused=self._bars("refusal"),
+            failed=self._bars("attempt", FAILED),
+            dead=self._bars("attempt", DEAD),
         )
 
-    def _all(self, kind: ActivityKind) -> Iterator[ActivityCount]:
-        return (count for counts in self.by_name.get(kind, {}).values() for count in counts)
+    def _bars(self, kind: ActivityKind, details: Details = None) -> tuple[int, ...]:
+        counts = [count for count in self.spans if count.kind == kind]
+        return _in_place(counts, details, self.begins, self.span_s, self._number)
 
 
-def _begins(step_s: int, number: int, now: int) -> int:
-    """When the first of so many spans began, of which the last is now."""
-    step = step_s * 1000
-    return now - now % step - (number - 1) * step
+def _named(counts: Iterable[ActivityCount]) -> dict[tuple[str, str], list[ActivityCount]]:
+    found: dict[tuple[str, str], list[ActivityCount]] = {}
+    for count in counts:
+        found.setdefault((count.kind, count.name), []).append(count)
+    return found
 
 
-def _sum(counts: Iterable[ActivityCount]) -> int:
-    return sum(one.count for one in counts)
+def _in_place(
+    counts: Iterable[ActivityCount], details: Details, begins: int, span_s: int, number: int
+) -> tuple[int, ...]:
+    """How often in each span; what a clock ahead has counted happened by now."""
+    spans = [0] * number
+    for count in counts:
+        if details is None or count.detail in details:
+            spans[min((count.at - begins) // (span_s * 1000), number - 1)] += count.count
+    return tuple(spans)
+
+
+def _sum(counts: Iterable[ActivityCount], details: Details) -> int:
+    return sum(one.count for one in counts if details is None or one.detail in details)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from router.legible import span
+from router.model.target import TargetRow
 from router.operator.node_rows import NodeRow
 from router.operator.overview_answer import (
     Attention,
@@ -10,7 +11,6 @@ from router.operator.overview_answer import (
     EndpointActivity,
     RulesInForce,
     StoreFill,
-    TargetActivity,
 )
 
 LATE_MS = 60_000
@@ -41,14 +41,14 @@ def of_store(store: StoreFill, now: int) -> Iterator[Attention]:
     yield Attention("store", text, "router store info")
 
 
-def of_targets(targets: Iterable[TargetActivity], now: int) -> Iterator[Attention]:
+def of_targets(targets: Iterable[TargetRow], now: int) -> Iterator[Attention]:
     """Those that are not called as they should be, or not soon enough."""
     for target in targets:
         late = 0 if target.due_at is None else now - target.due_at
         if target.state != "healthy":
-            waiting = "1 job waits" if target.waiting == 1 else f"{target.waiting} jobs wait"
             text = f"the target {target.name} is {target.state}"
-            text += f"; {waiting}" if target.waiting else ""
+            if target.queued:
+                text += "; 1 job waits" if target.queued == 1 else f"; {target.queued} jobs wait"
             yield Attention("target", text, "router targets", target.name)
         elif late > LATE_MS:
             text = f"a job of the target {target.name} has been due for {span(late)}"

@@ -1,9 +1,9 @@
 """The overview: what came, failed and waits, and what needs a person; nothing is scanned for it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from router.model.settings import Retention
+from router.model.settings import DAY_MS, Retention
 from router.model.target import TargetRow
 from router.operator import attention
 from router.operator import overview_answer as answer
@@ -18,7 +18,6 @@ from router.store.values import Selector
 ROWS_MAX = 100
 """Endpoints, and targets, that are listed."""
 NO_ENDPOINT = "-"
-DAY_MS = 86_400_000
 GROWTH_MIN_MS = 3_600_000
 """Over a shorter time than this nobody can say how fast a store grows."""
 
@@ -41,28 +40,30 @@ async def overview(
     """Everything at one glance, as of `now`. Raises StoreUnavailable."""
     ruleset = live.current.ruleset
     activity = await Activity.read(store, now)
+    endpoints = EndpointRows(activity, ruleset, server.silent)
+    shown = endpoints.busiest()
+    called = foremost_targets(activity, targets)
+    await activity.read_hours(store, {*shown, *(target.name for target in called)})
     hour, day = activity.charts()
-    endpoints = endpoint_rows(activity, ruleset, server.silent)
-    called, waiting = target_rows(activity, targets), waiting_work(targets)
     dead = await dead_letters(store, targets)
-    fill = store_fill(await store.size(), ruleset.server.retention, activity.sizes(), now)
+    fill = store_fill(await store.size(), ruleset.server.retention, activity.sizes, now)
     rules = await rules_in_force(store, live, server.reload)
     return answer.Overview(
         at=now,
         attention=(
             *attention.of_rules(rules),
             *attention.of_store(fill, now),
-            *attention.of_targets(called, now),
+            *attention.of_targets(targets, now),
             *attention.of_dead(dead),
             *attention.of_nodes(nodes),
-            *attention.of_endpoints(endpoints),
+            *attention.of_endpoints(endpoints.doubtful()),
         ),
         hour=hour,
         day=day,
-        endpoints=tuple(endpoints[:ROWS_MAX]),
-        targets=tuple(called[:ROWS_MAX]),
+        endpoints=tuple(map(endpoints.row, shown)),
+        targets=tuple([target_activity(activity, target) for target in called]),
         refusals=refused_sums(activity),
-        waiting=waiting,
+        waiting=waiting_work(targets),
         dead=dead,
         nodes=nodes,
         store=fill,
@@ -70,36 +71,53 @@ async def overview(
     )
 
 
-def endpoint_rows(
-    activity: Activity, ruleset: Ruleset, silent: Collection[str]
-) -> list[answer.EndpointActivity]:
-    """The endpoints of the file and others that something came to, the busiest first."""
-    names = {*ruleset.endpoints, *activity.names("delivery", "refusal")} - {NO_ENDPOINT}
-    rows = [
-        answer.EndpointActivity(
+class EndpointRows:
+    """The endpoints of the file, and others that something came to."""
+
+    def __init__(self, activity: Activity, ruleset: Ruleset, silent: Collection[str]) -> None:
+        self._activity, self._endpoints, self._silent = activity, ruleset.endpoints, silent
+
+    def busiest(self) -> list[str]:
+        """Their names, those first that something came to; no more than are listed."""
+        activity = self._activity
+
+        def quiet(name: str) -> tuple[int, int, str]:
+            came = activity.sums("delivery", name).day + activity.sums("refusal", name).day
+            return -came, -activity.last_delivery.get(name, 0), name
+
+        names = {*self._endpoints, *activity.names("delivery", "refusal")} - {NO_ENDPOINT}
+        return sorted(names, key=quiet)[:ROWS_MAX]
+
+    def doubtful(self) -> Iterator[answer.EndpointActivity]:
+        """Those that refused something, or that nothing comes to any more."""
+        return map(self.row, sorted({*self._activity.names("refusal"), *self._silent}))
+
+    def row(self, name: str) -> answer.EndpointActivity:
+        """What came to one."""
+        endpoint, activity = self._endpoints.get(name), self._activity
+        return answer.EndpointActivity(
             name=name,
-            provider=one.shown_provider if (one := ruleset.endpoints.get(name)) else None,
+            provider=endpoint.shown_provider if endpoint else None,
             deliveries=activity.sums("delivery", name),
             refused=activity.sums("refusal", name),
             hourly=activity.hourly("delivery", name),
             hourly_refused=activity.hourly("refusal", name),
             last_at=activity.last_delivery.get(name),
-            silent=name in silent,
+            silent=name in self._silent,
         )
-        for name in names
-    ]
-    rows.sort(key=lambda r: (-r.deliveries.day - r.refused.day, -(r.last_at or 0), r.name))
-    return rows
 
 
-def target_rows(activity: Activity, targets: Iterable[TargetRow]) -> list[answer.TargetActivity]:
-    """The targets, those in trouble and then the busiest first."""
-    rows = [_target(activity, target) for target in targets]
-    rows.sort(key=lambda row: (row.state == "healthy", -row.attempts.day, row.name))
-    return rows
+def foremost_targets(activity: Activity, targets: Iterable[TargetRow]) -> list[TargetRow]:
+    """Those in trouble, then the busiest; no more than are listed."""
+
+    def fine(row: TargetRow) -> tuple[bool, int, str]:
+        return row.state == "healthy", -activity.sums("attempt", row.name, RAN).day, row.name
+
+    return sorted(targets, key=fine)[:ROWS_MAX]
 
 
-def _target(activity: Activity, target: TargetRow) -> answer.TargetActivity:
+def target_activity(activity: Activity, target: TargetRow) -> answer.TargetActivity:
+    """What was called, and how that went."""
     name = target.name
     mean, longest = activity.took(name)
     return answer.TargetActivity(
@@ -112,7 +130,7 @@ def _target(activity: Activity, target: TargetRow) -> answer.TargetActivity:
         hourly_failed=activity.hourly("attempt", name, FAILED),
         mean_ms=mean,
         max_ms=longest,
-        waiting=target.available + target.retryable + target.waiting,
+        waiting=target.queued,
         standing_dead=target.dead,
         due_at=target.due_at,
     )

@@ -18,7 +18,7 @@ from router.store.values import RuleCount
 
 INTERVAL_S = 10.0
 LOOK_S = 1.0
-NAMES_MAX = 500
+NAMES_MAX = 200
 """Endpoints, and targets, of which activity is counted in a quarter of an hour, each by itself."""
 OTHERS = "(others)"
 """The name of all those beyond."""

@@ -175,7 +175,18 @@ class StoreReads(DispatchReads, Protocol):
         """What was counted, by rule; also of rules that are gone."""
 
     async def activity(self, span_s: int, since: int) -> tuple[ActivityCount, ...]:
-        """What was counted by spans of so many seconds that began then or later, in their order."""
+        """
+        What was counted by spans of so many seconds that began then or later, in their order: all
+        names together, as "".
+        """
+
+    async def activity_by_name(self, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+        """The same spans together, by name; `at` is when the first of them began."""
+
+    async def activity_by_hour(
+        self, since: int, names: Collection[str]
+    ) -> tuple[ActivityCount, ...]:
+        """The quarters of these names, four together since then; `at` as above."""
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         """Nodes that have joined, the latest last; those that are gone for a while are left out."""

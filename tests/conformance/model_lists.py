@@ -1,14 +1,15 @@
 """What the model holds, and how it is asked: lists, pages and counts over plain dicts."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from router.clock import Clock
 from router.errors import NotFound
-from router.model.activity import ActivityCount
+from router.model.activity import HOUR_S, QUARTER_S, ActivityCount
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import (
     Attempt,
@@ -280,8 +281,31 @@ class ModelLists(ModelNodes):
         return dict(self._rule_counts)
 
     async def activity(self, span_s: int, since: int) -> tuple[ActivityCount, ...]:
-        found = [one for one in self._activity if one.span_s == span_s and one.at >= since]
-        return tuple(sorted(found, key=msgspec.structs.astuple))
+        every = [replace(one, name="") for one in self._spans(span_s, since)]
+        return self._summed(every, lambda one: one.at)
+
+    async def activity_by_name(self, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+        return self._summed(self._spans(span_s, since), lambda _: 0)
+
+    async def activity_by_hour(
+        self, since: int, names: Collection[str]
+    ) -> tuple[ActivityCount, ...]:
+        quarters = [one for one in self._spans(QUARTER_S, since) if one.name in names]
+        hours = [replace(one, span_s=HOUR_S) for one in quarters]
+        return self._summed(hours, lambda one: (one.at - since) // 3_600_000)
+
+    def _spans(self, span_s: int, since: int) -> list[ActivityCount]:
+        return [one for one in self._activity if one.span_s == span_s and one.at >= since]
+
+    def _summed(
+        self, counts: Iterable[ActivityCount], place: Callable[[ActivityCount], int]
+    ) -> tuple[ActivityCount, ...]:
+        """Those of one place, kind, name and detail as one."""
+        found: dict[tuple[Any, ...], ActivityCount] = {}
+        for one in counts:
+            key = (place(one), one.kind, one.name, one.detail)
+            found[key] = _added(found[key], one) if key in found else one
+        return tuple(sorted(found.values(), key=msgspec.structs.astuple))
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return {k: v for k, v in sorted(self._facts.items()) if k.startswith(prefix)}
@@ -303,6 +327,16 @@ class ModelLists(ModelNodes):
         """Oldest due first; then by delivery, and within it by place."""
         deliveries, jobs = list(self._deliveries), list(self._jobs)
         return job.due_at, deliveries.index(job.delivery), jobs.index(job.id)
+
+
+def _added(one: ActivityCount, other: ActivityCount) -> ActivityCount:
+    return replace(
+        one,
+        at=min(one.at, other.at),
+        count=one.count + other.count,
+        total=one.total + other.total,
+        most=max(one.most, other.most),
+    )
 
 
 def _cause(job: Job) -> str | None:

@@ -378,16 +378,7 @@ class ModelStore(Singly, ModelForAll, ModelLists):
             self._rule_counts[new.rule] = new if old is None else _added(old, new)
 
     async def count_activity(self, counts: Sequence[ActivityCount]) -> None:
-        for new in counts:
-            same = [one for one in self._activity if _spanned(one) == _spanned(new)]
-            self._activity = [one for one in self._activity if one not in same] + [
-                msgspec.structs.replace(
-                    new,
-                    count=sum(one.count for one in (*same, new)),
-                    total=sum(one.total for one in (*same, new)),
-                    most=max(one.most for one in (*same, new)),
-                )
-            ]
+        self._activity += counts
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         gone = [i for i in sorted(self._deliveries) if self._may_go(i, retain)][: retain.limit]
@@ -425,10 +416,6 @@ class ModelStore(Singly, ModelForAll, ModelLists):
     async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
         self._note(audit, len(facts))
         self._facts = {k: v for k, v in {**self._facts, **facts}.items() if v is not None}
-
-
-def _spanned(one: ActivityCount) -> tuple[Any, ...]:
-    return msgspec.structs.astuple(one)[:5]
 
 
 def _added(old: RuleCount, new: RuleCount) -> RuleCount:

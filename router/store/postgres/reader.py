@@ -95,6 +95,8 @@ class PostgresReader:
     open_states = _quick(lists.open_states)
     rule_counts = _quick(reading.rule_counts)
     activity = _quick(reading.activity)
+    activity_by_name = _quick(reading.activity_by_name)
+    activity_by_hour = _quick(reading.activity_by_hour)
     lost_leases = _quick(reading.under)
     lost_nodes = _quick(nodes.lost)
     nodes = _quick(nodes.listed)

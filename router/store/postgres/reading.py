@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from router.model.activity import ActivityCount
+from router.model.activity import HOUR_S, ActivityCount
 from router.model.delivery import DeliverySummary
 from router.model.job import Attempt, Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
-from router.store.common.activity import READ, to_activity
+from router.store.common.activity import BY_NAME, BY_SPAN, by_hour, to_activity
 from router.store.common.answers import (
     GENERATIONS_WITH,
     NAMES,
@@ -210,8 +210,19 @@ async def rule_counts(tx: Tx) -> Mapping[str, RuleCount]:
 
 
 async def activity(tx: Tx, span_s: int, since: int) -> tuple[ActivityCount, ...]:
-    """What was counted by such spans of time."""
-    return to_activity(await tx.all(READ, span_s, since))
+    """What was counted by spans of time, of all names."""
+    return to_activity(span_s, await tx.all(BY_SPAN, span_s, since))
+
+
+async def activity_by_name(tx: Tx, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+    """What was counted by name, in all such spans."""
+    return to_activity(span_s, await tx.all(BY_NAME, span_s, since))
+
+
+async def activity_by_hour(tx: Tx, since: int, names: Collection[str]) -> tuple[ActivityCount, ...]:
+    """What was counted of these names by hours."""
+    sql, values = by_hour(since, names)
+    return to_activity(HOUR_S, await tx.all(sql, *values))
 
 
 async def target_counts(tx: Tx) -> Mapping[str, TargetCounts]:

@@ -93,6 +93,8 @@ class SqliteReader:
     open_states = _question(lists.open_states)
     rule_counts = _question(reading.rule_counts)
     activity = _question(reading.activity)
+    activity_by_name = _question(reading.activity_by_name)
+    activity_by_hour = _question(reading.activity_by_hour)
     lost_leases = _question(reading.under)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)

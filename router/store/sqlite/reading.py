@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from router.model.activity import ActivityCount
+from router.model.activity import HOUR_S, ActivityCount
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operations import Cause
 from router.model.target import TargetCounts
-from router.store.common.activity import READ, to_activity
+from router.store.common.activity import BY_NAME, BY_SPAN, by_hour, to_activity
 from router.store.common.answers import (
     GENERATIONS_WITH,
     NAMES,
@@ -180,8 +180,20 @@ def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
 
 
 def activity(db: sqlite3.Connection, span_s: int, since: int) -> tuple[ActivityCount, ...]:
-    """What was counted by such spans of time."""
-    return to_activity(db.execute(READ, (span_s, since)))
+    """What was counted by spans of time, of all names."""
+    return to_activity(span_s, db.execute(BY_SPAN, (span_s, since)))
+
+
+def activity_by_name(db: sqlite3.Connection, span_s: int, since: int) -> tuple[ActivityCount, ...]:
+    """What was counted by name, in all such spans."""
+    return to_activity(span_s, db.execute(BY_NAME, (span_s, since)))
+
+
+def activity_by_hour(
+    db: sqlite3.Connection, since: int, names: Collection[str]
+) -> tuple[ActivityCount, ...]:
+    """What was counted of these names by hours."""
+    return to_activity(HOUR_S, db.execute(*by_hour(since, names)))
 
 
 def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from router.model.settings import DAY_MS, Retention
+from router.model.target import TargetRow
 from router.operator import attention
 from router.operator.overview import store_fill
 from router.operator.overview_answer import DeadLetters, Sums
@@ -14,7 +15,7 @@ GIB = 1 << 30
 KEEP = Retention(max_size=100 * GIB)
 FOUND = an_overview()
 ENDPOINT = FOUND.endpoints[0]
-TARGET = FOUND.targets[1]
+TARGET = TargetRow("chat", named=True, kind="http")
 
 
 @pytest.mark.parametrize(

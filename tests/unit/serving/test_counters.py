@@ -144,17 +144,14 @@ async def test_activity_is_counted_in_the_span_in_which_it_is_written() -> None:
     activity |= {CAME: ActivityTotals(5), CALLED: ActivityTotals(3, 29, 15)}
     await writer.flush()
     await writer.flush()
-    assert [(one.at - QUARTER, one.name, one.count, one.total, one.most) for one in (
-        *await store.reads.activity(MINUTE_S, 0), *await store.reads.activity(QUARTER_S, 0)
-    )] == [
-        (0, "erp", 1, 9, 9),
-        (0, "shop", 3, 0, 0),
-        (60_000, "erp", 2, 20, 15),
-        (60_000, "shop", 2, 0, 0),
-        (0, "erp", 3, 29, 15),
-        (0, "shop", 5, 0, 0),
-    ]  # fmt: skip
-    [ever] = await store.reads.activity(EVER, 0)
+    spans = ((MINUTE_S, QUARTER), (MINUTE_S, QUARTER + 60_000), (QUARTER_S, QUARTER))
+    found = [await store.reads.activity_by_name(*span) for span in spans]
+    assert [[(one.name, one.count, one.total, one.most) for one in some] for some in found] == [
+        [("erp", 3, 29, 15), ("shop", 5, 0, 0)],
+        [("erp", 2, 20, 15), ("shop", 2, 0, 0)],
+        [("erp", 3, 29, 15), ("shop", 5, 0, 0)],
+    ]
+    [ever] = await store.reads.activity_by_name(EVER, 0)
     assert (ever.name, ever.count, ever.most) == ("shop", 5, QUARTER + 70_000)
 
 
@@ -162,7 +159,7 @@ async def test_what_doctor_asked_is_no_refusal() -> None:
     clock = ManualClock()
     store = ModelStore(clock)
     await a_writer(store, clock, {("refusal", "shop", PROBE): ActivityTotals(3)}).flush()
-    assert await store.reads.activity(QUARTER_S, 0) == ()
+    assert await store.reads.activity_by_name(QUARTER_S, 0) == ()
 
 
 async def test_so_many_names_are_counted_and_all_others_as_one() -> None:
@@ -173,14 +170,15 @@ async def test_so_many_names_are_counted_and_all_others_as_one() -> None:
     }
     writer = a_writer(store, clock, activity)
     await writer.flush()
-    counted = {one.name: one.count for one in await store.reads.activity(QUARTER_S, 0)}
+    counted = {one.name: one.count for one in await store.reads.activity_by_name(QUARTER_S, 0)}
     assert counted.pop(OTHERS) == 20
     assert set(counted.values()) == {1}
     await clock.advance(900)
-    activity["attempt", "t0519", "failed"] = ActivityTotals(2)
+    last = f"t{NAMES_MAX + 19:04}"
+    activity["attempt", last, "failed"] = ActivityTotals(2)
     await writer.flush()
-    [later] = await store.reads.activity(QUARTER_S, QUARTER + 1)
-    assert (later.name, later.count) == ("t0519", 1), "who is busy now has its turn"
+    [later] = await store.reads.activity_by_name(QUARTER_S, QUARTER + 1)
+    assert (later.name, later.count) == (last, 1), "who is busy now has its turn"
 
 
 async def test_the_size_of_the_store_is_noted_once_in_a_quarter_of_an_hour() -> None:
