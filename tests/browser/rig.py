@@ -3,7 +3,7 @@
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -136,8 +136,17 @@ def open_at(rig: Rig, port: int) -> Rig:
 
 
 @contextmanager
-def served(folder: Path, rules: str = RULES, **variables: str) -> Iterator[Served]:
-    """A router that asks for tokens, with a few deliveries in it; its environment has more."""
+def served(
+    folder: Path,
+    rules: str = RULES,
+    *,
+    before: Callable[[Path], object] = lambda _folder: None,
+    **variables: str,
+) -> Iterator[Served]:
+    """
+    A router that asks for tokens, with a few deliveries in it; its environment has more. `before`
+    is done in its folder before it starts.
+    """
     secrets = "  ann: {env: ANN}\n  eve: {env: EVE}\n"
     entries = ENDPOINTS.replace("secrets:\n", f"secrets:\n{secrets}", 1)
     tokens = {"ANN": "ann-token-ann-token-ann", "EVE": "eve-token-eve-token-eve"}
@@ -145,6 +154,7 @@ def served(folder: Path, rules: str = RULES, **variables: str) -> Iterator[Serve
     plain = f"  admin: 127.0.0.1:{rig.admin}\n"
     text = rig.path.read_text("utf-8").replace(plain, TOKENS.format(admin=rig.admin), 1)
     rig.path.write_text(text, "utf-8")
+    before(folder)
     gone = Sink([410] * 10_000)  # an answer, so that the target counts as well
     with gone, open_at(rig, gone.port).router() as process, Served(rig, process) as router:
         for number in range(5):

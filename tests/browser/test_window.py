@@ -29,6 +29,23 @@ def test_a_delivery_appears_while_one_looks(router: Served, page: Watched) -> No
     page.page.wait_for_selector(f"#row-{delivery} .s-succeeded")  # its job ends under our eyes
 
 
+def test_the_overview_renews_itself_and_leaves_what_is_open(router: Served, page: Watched) -> None:
+    page.page.clock.install()
+    page.open("/")
+    page.page.click("#charts summary")
+    before = page.page.inner_text("#tiles a[href='/dead'] strong")
+    router.send(number=7)
+    router.until_quiet()  # one more died
+
+    def renewed() -> bool:
+        with page.page.expect_response(router.url + "/"):
+            page.page.clock.run_for(11_000)
+        return bool(page.page.inner_text("#tiles a[href='/dead'] strong") != before)
+
+    router.process.until(renewed, "a newer overview")
+    assert page.page.locator("#charts details[open]").count() == 1
+
+
 def test_a_held_view_stands_still_until_it_goes_on(router: Served, page: Watched) -> None:
     page.open("/live")
     page.shows("#live-state", "live")
