@@ -35,9 +35,9 @@ class Way(msgspec.Struct, frozen=True):
     about: str
     action: str
     sent: str
-    secret: str = ""
-    variable: str = ""
-    where: str = ""
+    secret: str
+    variable: str
+    where: str
 
 
 WAYS: Mapping[str, Way] = {
@@ -57,21 +57,22 @@ WAYS: Mapping[str, Way] = {
         "your Slack app, Incoming Webhooks",
     ),
     "email": Way(
-        "An e-mail, by the machine's own sendmail (Postfix, msmtp and others bring one)",
+        "An e-mail, by plugins/alert_mail.py",
         """\
-      shell:
-        argv: [/usr/sbin/sendmail, -t, -i]
-        stdin: |
-          To: ADDRESS
-          Subject: router: {{ event }}
-          MIME-Version: 1.0
-          Content-Type: text/plain; charset=utf-8
-          Content-Transfer-Encoding: 8bit
-
-          {{ payload.text }}
+      python:
+        call: alert_mail:send
+        args:
+          sender: ADDRESS
+          to: ADDRESS
+          subject: "router: {{ event }}"
+          text: "{{ payload.text }}"
+        secrets: [smtp_url]
     retry: standard
 """,
-        "stdin: {contains: erp & crm are down}",
+        "args: {text: erp & crm are down}",
+        "smtp_url",
+        "SMTP_URL",
+        "smtps://USER:PASSWORD@smtp.example.net, smtp://… with STARTTLS, or smtp://localhost:25",
     ),
     "discord": Way(
         "A message in a channel of Discord",
@@ -156,10 +157,13 @@ WAYS: Mapping[str, Way] = {
 _FILE = """\
 # Made by `router new alert`: what the router reports of itself.
 version: 1
-{secrets}
+
+secrets:
+  {way.secret}: {{env: {way.variable}}}   # {way.where}
+
 rules:
   - id: alert-{to}
-    about: {about}
+    about: {way.about}
     from: router
     events:
 {events}
@@ -169,44 +173,49 @@ tests:
   - name: what the router reports is told by {to}
     each: [{{event: jobs.dead}}, {{event: target.failing}}, {{event: reload.failed}}]
     send: {{endpoint: router, event: "{{{{ each.event }}}}", set: {{text: erp & crm are down}}}}
-    expect: {{calls: {{alert-{to}/{kind}: {{times: 1, {sent}}}}}}}
+    expect: {{calls: {{alert-{to}/{kind}: {{times: 1, {way.sent}}}}}}}
 """
-_REFERENCE = """
-secrets:
-  {0.secret}: {{env: {0.variable}}}   # {0.where}
-"""
+PLUGIN = "plugins/alert_mail.py"
 _ADDRESS = re.compile(r"[\w.+-]+@[\w.-]+")
 
 
 def make(*, file: str | None, to: str, address: str | None, as_json: bool) -> None:
     """
-    Print the rules file, or write it where no file is.
+    Print the rules file, or write it where no file is; with the plugin that sends e-mail.
 
     Raises:
-        UsageError: an e-mail without an address, or the file is there already.
+        UsageError: an e-mail without an address or a file, or the file is there already.
     """
     text, variable = written(to, address), WAYS[to].variable
     if file is None:
+        if address is not None:
+            raise UsageError(f"name a file: {PLUGIN} is written beside it")
         if as_json:
-            print_json({"rules": text, "variable": variable or None})
+            print_json({"rules": text, "variable": variable})
         else:
             click.echo(text, nl=False)
         return
     path = Path(file)
+    _write(path, text)
+    if address is not None and not (path.parent / PLUGIN).exists():  # one serves several alerts
+        _write(path.parent / PLUGIN, Path(__file__).with_name("alert_mail.py").read_text("utf-8"))
+    if as_json:
+        print_json({"file": file, "variable": variable})
+        return
+    click.echo(f"{path} is written. Next:")
+    click.echo(f"  {variable}=… in the environment of `router serve`")
+    click.echo(f"  include: [{path.name}] in your rules file, then `router test`")
+
+
+def _write(path: Path, text: str) -> None:
     try:
+        path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as target:
             target.write(text)
     except FileExistsError:
         raise UsageError(f"{path} exists already; name another file") from None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
-    if as_json:
-        print_json({"file": str(path), "variable": variable or None})
-        return
-    click.echo(f"{path} is written. Next:")
-    if variable:
-        click.echo(f"  {variable}=… in the environment of `router serve`")
-    click.echo(f"  include: [{path.name}] in your rules file, then `router test`")
 
 
 def written(to: str, address: str | None) -> str:
@@ -219,10 +228,8 @@ def written(to: str, address: str | None) -> str:
     wide = max(map(len, EVENTS))
     return _FILE.format(
         to=to,
-        about=way.about,
-        secrets=_REFERENCE.format(way) if way.secret else "",
+        way=way,
         events="\n".join(f"      - {name:{wide}}   # {words}" for name, words in EVENTS.items()),
         action=way.action.replace("ADDRESS", address or ""),
         kind=way.action.strip().partition(":")[0],
-        sent=way.sent,
     )

@@ -38,13 +38,23 @@ def test_several_are_told_side_by_side(router: Router) -> None:
     assert router("test").out.endswith(f"{3 * len(WAYS)} passed, 0 failed\n")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "email"])
 def test_without_a_file_it_is_printed(way: str, router: Router) -> None:
-    router("new", "alert", "alerts.yaml", *options(way))
+    router("new", "alert", "alerts.yaml", "--to", way)
     text = Path("alerts.yaml").read_text("utf-8")
-    assert router("new", "alert", *options(way)).out == text
-    found = json.loads(router("new", "alert", *options(way), "--json").out)
-    assert found == {"rules": text, "variable": WAYS[way].variable or None}
+    assert router("new", "alert", "--to", way).out == text
+    found = json.loads(router("new", "alert", "--to", way, "--json").out)
+    assert found == {"rules": text, "variable": WAYS[way].variable}
+
+
+def test_a_plugin_that_is_there_stays_as_it_is(router: Router) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        assert router("new", "alert", name, *options("email")).code == 0
+        if name == "a.yaml":
+            plugin = Path("plugins/alert_mail.py")
+            mine = plugin.read_text("utf-8") + "# mine\n"
+            plugin.write_text(mine, "utf-8")
+    assert plugin.read_text("utf-8") == mine
 
 
 def test_every_event_is_told_but_those_that_another_tells() -> None:
@@ -65,6 +75,7 @@ def test_an_old_file_is_left_alone(router: Router) -> None:
         ("email", [], "--to email needs --address"),
         ("slack", ["--address", "a@b.example"], "nothing else takes it"),
         ("email", ["--address", "a@b.example\nBcc: c@d.example"], "is no e-mail address"),
+        ("email", ["--address", "a@b.example"], "name a file"),
         ("fax", [], "'fax' is not one of"),
     ],
 )
