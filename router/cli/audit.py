@@ -9,7 +9,7 @@ from router.cli.paging import paged
 from router.cli.redraw import watched
 from router.clock import SystemClock
 from router.model.selector import ABOUT
-from router.operator.audit_text import asked_json, asked_words
+from router.operator.audit_text import asked_json, asked_words, origin
 from router.operator.criteria import check_span
 from router.store.time_text import instant
 
@@ -39,6 +39,6 @@ def audit(*, place: Options, since: str | None, until: str | None, limit: int) -
     print_list(
         [asked_json(a) for a in found],
         ("at", "who", "from", "did", "count", "what"),
-        ((when(a.at), a.who, a.peer or "-", a.verb, str(a.count), asked_words(a)) for a in found),
+        ((when(a.at), a.who, origin(a), a.verb, str(a.count), asked_words(a)) for a in found),
         as_json=place.as_json,
     )

@@ -1,8 +1,6 @@
 """`router rules publish`."""
 
 import asyncio
-import random
-import secrets
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -146,9 +144,7 @@ def _publication(place: Options, ruleset: "Ruleset", key: bytes, at: int) -> "Pu
 async def _compare_and_set(
     store: "Store", new: "Publication", newest: "Publication | None"
 ) -> "Publication":
-    from router.model.ids import Ids
-    from router.model.operations import Audit
-    from router.operator.requests import LOCAL
+    from router.cli.local_audit import local_line
 
     after = newest.seq if newest else 0
     try:
@@ -160,9 +156,8 @@ async def _compare_and_set(
             f"{error}; nothing changed: look at it with `router rules publish --dry-run`, then "
             "publish again"
         ) from None
-    ids = Ids(random.Random(secrets.randbits(128)))  # noqa: S311 - an id, not a secret
     asked = {"generation": new.generation, "after": after, "seq": now.seq}
-    await store.note(Audit(ids.new("aud", new.at), new.at, LOCAL.who, "publish", asked))
+    await store.note(local_line("publish", asked))
     return now
 
 

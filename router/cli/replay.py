@@ -1,6 +1,7 @@
 """`router replay`: the plan first, then the jobs."""
 
 import asyncio
+import re
 
 import click
 
@@ -19,6 +20,7 @@ from router.operator.requests import ReplayRequest
 
 POLL_S = 1.0
 RATE = "10/s"
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?(e-[0-9]{1,3})?", re.ASCII)
 RECORDED = "Run the original jobs again instead of matching with today's rules."
 
 
@@ -87,9 +89,9 @@ def per_second(text: str) -> float | None:
         return None
     number, _, unit = text.partition("/")
     seconds = {"s": 1, "m": 60, "h": 3600}.get(unit)
-    if seconds is None or not (number.isascii() and number.isdigit()) or not int(number):
+    if seconds is None or not _NUMBER.fullmatch(number) or not float(number):
         raise UsageError(f"--rate takes 5/s, 30/m or none, not {text!r}")
-    return int(number) / seconds
+    return float(number) / seconds
 
 
 async def _made(verbs: Verbs, request: ReplayRequest) -> ReplayProgress:

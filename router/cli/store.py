@@ -1,8 +1,6 @@
 """`router store`: copies of the store, retention now, migrations, a look."""
 
 import asyncio
-import random
-import secrets
 import sys
 import time
 from collections import Counter
@@ -23,7 +21,6 @@ from router.legible import size_text
 from router.operator.requests import BackupNote, PruneRequest
 
 if TYPE_CHECKING:
-    from router.model.operations import Audit
     from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
     from router.store.sqlite.copying import Copied, Progress
     from router.store.values import MigrationStep
@@ -73,13 +70,14 @@ def restore(*, place: Options, source: Path) -> None:
     repeat them are accepted anew. Jobs that were open then run at the next start, even if they
     have run since, with the same Idempotency-Key.
     """
+    from router.cli.local_audit import local_line
     from router.store.sqlite.copying import restore
 
     done = restore(
         source.absolute(),
         _file_of(place, _BACKUP),
         stamp=time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
-        audit=_line("restore", {"path": str(source.absolute())}),
+        audit=local_line("restore", {"path": str(source.absolute())}),
         progress=_progress(),
     )
     if place.as_json:
@@ -90,6 +88,7 @@ def restore(*, place: Options, source: Path) -> None:
 
 def _note_backup(place: Options, made: BackupNote) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
+    from router.cli.local_audit import local_line
     from router.store.sqlite.upgrading import note_audit
 
     try:
@@ -97,20 +96,10 @@ def _note_backup(place: Options, made: BackupNote) -> None:
             with AdminClient.of(place) as client:
                 asyncio.run(RemoteOperator(client).backed_up(made))
         except (NoServer, ConfigError, UsageError):  # none runs, or nobody knows where
-            note_audit(_file_of(place, _BACKUP), _line("backup", msgspec.to_builtins(made)))
+            note_audit(_file_of(place, _BACKUP), local_line("backup", msgspec.to_builtins(made)))
     except (click.ClickException, RouterError) as error:
         why = error.message if isinstance(error, click.ClickException) else str(error)
         note(f"no line in the audit: {why}")
-
-
-def _line(verb: str, asked: dict[str, Any]) -> "Audit":
-    from router.model.ids import Ids
-    from router.model.operations import Audit
-    from router.operator.requests import LOCAL
-
-    now = time.time_ns() // 1_000_000
-    rng = random.Random(secrets.randbits(128))  # noqa: S311 - an id, not a secret
-    return Audit(Ids(rng).new("aud", now), now, LOCAL.who, verb, asked)
 
 
 def _say_restored(done: "Copied") -> None:
@@ -143,11 +132,12 @@ def copy_to_database(ctx: click.Context, *, source: str, target: str, as_json: b
     digests of all tables are compared; until they are the same no router works on the database.
     TARGET may be left out where ROUTER_STORE has it.
     """
+    from router.cli.local_audit import local_line
     from router.clock import SystemClock
     from router.wiring.stores import copy_store
 
     file, database = _moved_between(source, target)
-    audit = _line("copy", {"path": file.path})
+    audit = local_line("copy", {"path": file.path})
     moved = asyncio.run(
         copy_store(file, database, clock=SystemClock(), audit=audit, show=_progress())
     )

@@ -16,6 +16,9 @@ cancelled  ended by an operator before or after that
 Change = Literal["cancel", "revive"]
 """What operators do with jobs that there are."""
 
+Way = Literal["page", "api", "command"]
+"""How an operator acts: `command` is the command line on the store itself, without a server."""
+
 Item = tuple[str, tuple[str, ...] | None]
 """A delivery, and the jobs of it to make again; None: the delivery as a whole."""
 
@@ -100,9 +103,10 @@ class Audit(msgspec.Struct, frozen=True):
     """
     A line of the audit: who changed what, when, and how many that were.
 
-    `who` is how they proved themselves: `token` at the admin listener, `local` for the command
-    line on the store itself, `anyone` where no token is required. `peer` is the address they came
-    from.
+    `who` is the name of their token (`token` is the one in the file beside the store), `local` for
+    the command line on the store itself, `anyone` where no token is required. `way` is how they
+    asked, None: the router did, or it is not known. `peer` is the address they came from, of a
+    command USER@HOST.
     """
 
     id: str
@@ -112,6 +116,7 @@ class Audit(msgspec.Struct, frozen=True):
     asked: dict[str, Any]
     count: int = 0
     peer: str | None = None
+    way: Way | None = None
 
 
 class Cause(msgspec.Struct, frozen=True):

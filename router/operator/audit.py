@@ -8,23 +8,25 @@ from router import log
 from router.clock import Clock
 from router.model.ids import Ids
 from router.model.operations import Audit
-from router.operator.requests import By
+from router.operator.requests import LOCAL, By
 from router.store.protocol import OperatorStore
 
 
 class AuditTrail:
-    """Makes lines of the audit."""
+    """Makes lines of the audit. `here` is who is meant by LOCAL."""
 
-    def __init__(self, store: OperatorStore, clock: Clock, ids: Ids) -> None:
+    def __init__(self, store: OperatorStore, clock: Clock, ids: Ids, here: By = LOCAL) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
+        self.here = here
         self._log = log.get("audit")
 
     def line(self, by: By, verb: str, asked: dict[str, Any], id_: str | None = None) -> Audit:
         """A line, for a verb of the store to write with what it changes."""
-        now = self._clock.now()
-        return Audit(id_ or self._ids.new("aud", now), now, by.who, verb, asked, peer=by.peer)
+        now, by = self._clock.now(), self.here if by is LOCAL else by
+        made = id_ or self._ids.new("aud", now)
+        return Audit(made, now, by.who, verb, asked, peer=by.peer, way=by.way)
 
     def log(self, line: Audit, count: int | None = None) -> None:
         """Put a line that the store has into the log, too."""
@@ -33,6 +35,7 @@ class AuditTrail:
             "who": line.who,
             "asked": line.asked,
             "peer": line.peer,
+            "way": line.way,
             "count": count,
         }
         self._log.info(line.verb, **{n: value for n, value in values.items() if value is not None})

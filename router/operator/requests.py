@@ -8,6 +8,7 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
+from router.model.operations import Way
 from router.model.selector import Criteria
 from router.model.settings import AdminRole
 from router.model.subscription import GrantedScopes, Subscription
@@ -22,14 +23,14 @@ _DELIVERY_STATES = frozenset(get_args(DeliveryState))
 
 
 class By(msgspec.Struct, frozen=True):
-    """Who acts: how they proved themselves, and from which address."""
+    """Who acts: how they proved themselves, from which address, and by which way."""
 
     who: str
     peer: str | None = None
+    way: Way | None = None
 
 
-LOCAL = By("local")
-ANYONE = By("anyone")
+LOCAL = By("local", way="command")
 
 
 class ChangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

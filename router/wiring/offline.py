@@ -1,9 +1,12 @@
 """An operator's questions and verbs without a server: on the store itself."""
 
+import os
+import pwd
 import random
 import secrets
+import socket
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from tempfile import TemporaryDirectory
 
 from router.clock import Clock, SystemClock
@@ -13,6 +16,7 @@ from router.errors import StoreAbsent
 from router.model.ids import Ids
 from router.model.store_address import SqliteFile
 from router.operator.questions import StoreQuestions
+from router.operator.requests import LOCAL, By
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
@@ -34,7 +38,7 @@ async def open_verbs(ruleset: Ruleset) -> AsyncIterator[StoreVerbs]:
     try:
         live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         await store.keep_generation(generation_of(ruleset, clock))
-        yield StoreVerbs(
+        verbs = StoreVerbs(
             store=store,
             live=live,
             clock=clock,
@@ -42,6 +46,8 @@ async def open_verbs(ruleset: Ruleset) -> AsyncIterator[StoreVerbs]:
             wake=lambda _target, _due_at: None,  # the next `serve` finds what is due
             breakers=await _breakers(live, clock, store),
         )
+        verbs.audit.here = operator_here()
+        yield verbs
     finally:
         await store.close()
 
@@ -77,6 +83,14 @@ async def open_questions(ruleset: Ruleset) -> AsyncIterator[StoreQuestions]:
             )
         finally:
             await reader.close()
+
+
+def operator_here() -> By:
+    """Whoever runs this command, as the operating system knows them."""
+    user = str(os.getuid())
+    with suppress(KeyError):  # a container's user may have no name
+        user = pwd.getpwuid(os.getuid()).pw_name
+    return By(LOCAL.who, f"{user}@{socket.gethostname()}", LOCAL.way)
 
 
 async def _written() -> None:

@@ -30,6 +30,7 @@ from router.store.protocol import Store
 from router.store.values import Accepted, Claimed, alone
 from router.wiring.live import generation_of
 from router.wiring.management import access_of, api_client, token_of
+from router.wiring.offline import operator_here
 from router.wiring.stores import open_store
 
 Token = Callable[[Ruleset, str], str]
@@ -181,7 +182,9 @@ async def open_recoveries(
         senders = RecoverableEndpoints(
             live, intake, partial(_token_here, environ), metrics=Metrics(), clock=clock
         )
-        yield recoveries_of(senders, store, audit=AuditTrail(store, clock, ids), clock=clock)
+        yield recoveries_of(
+            senders, store, audit=AuditTrail(store, clock, ids, operator_here()), clock=clock
+        )
     finally:
         await store.close()
 

@@ -27,7 +27,7 @@ def a_step(
 
 
 def a_line(id_: str = "aud_1", verb: str = "cancel", at: int = START_MS) -> Audit:
-    return Audit(id_, at, "token", verb, {"ids": ["x"]}, peer="127.0.0.1")
+    return Audit(id_, at, "token", verb, {"ids": ["x"]}, peer="127.0.0.1", way="page")
 
 
 async def kill(store: Store, reason: str, *, lease: str = "b.1") -> str:

@@ -279,7 +279,7 @@ STEPS = {
             "created_at, ended_at",
             FileLedger.replay,
         ),
-        Step("audit", ("n",), "id, at, who, peer, verb, asked, count", FileLedger.audit),
+        Step("audit", ("n",), "id, at, who, peer, verb, asked, count, way", FileLedger.audit),
     )
 }
 """In the order in which they are copied: what others belong to comes before them."""

@@ -59,7 +59,7 @@ TABLES = {
     ),
     "audit": _columns(
         "n bigint, id text, at bigint, who escaped, peer escaped?, verb text, asked bytea, "
-        "count bigint"
+        "count bigint, way text?"
     ),
 }
 """Columns by name, with their types: `escaped` is text from outside, `?` may be NULL."""

@@ -13,13 +13,14 @@ async def note(tx: Tx, audit: Audit | None, more: int = 0) -> None:
     if audit is None:
         return
     await tx.run(
-        "INSERT INTO audit (id, at, who, peer, verb, asked, count) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7) "
-        "ON CONFLICT (id) DO UPDATE SET count = audit.count + $8",
+        "INSERT INTO audit (id, at, who, peer, way, verb, asked, count) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+        "ON CONFLICT (id) DO UPDATE SET count = audit.count + $9",
         audit.id,
         audit.at,
         escape(audit.who),
         escape(audit.peer),
+        audit.way,
         audit.verb,
         msgspec.json.encode(audit.asked),
         audit.count + more,
@@ -49,7 +50,7 @@ async def prune(tx: Tx, before: int) -> None:
 async def lines(tx: Tx, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
     """Newest first."""
     rows = await tx.all(
-        "SELECT id, at, who, verb, asked, count, peer FROM audit "
+        "SELECT id, at, who, verb, asked, count, peer, way FROM audit "
         "WHERE at >= coalesce($1, at) AND at < coalesce($2, at + 1) ORDER BY n DESC LIMIT $3",
         since,
         until,
@@ -57,7 +58,9 @@ async def lines(tx: Tx, since: int | None, until: int | None, limit: int) -> tup
     )
     return tuple(
         [
-            Audit(id_, at, unescape(who), verb, msgspec.json.decode(asked), count, unescape(peer))
-            for id_, at, who, verb, asked, count, peer in rows
+            Audit(
+                id_, at, unescape(who), verb, msgspec.json.decode(asked), count, unescape(peer), way
+            )
+            for id_, at, who, verb, asked, count, peer, way in rows
         ]
     )

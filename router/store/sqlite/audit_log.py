@@ -21,13 +21,15 @@ def note(book: Book, audit: Audit | None, more: int = 0) -> None:
 def add(db: sqlite3.Connection, audit: Audit, more: int = 0) -> None:
     """The same, for a connection that nobody counts pages for."""
     db.execute(
-        "INSERT INTO audit (id, at, who, peer, verb, asked, count) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO audit (id, at, who, peer, way, verb, asked, count) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO UPDATE SET count = count + ?",
         (
             audit.id,
             audit.at,
             audit.who,
             audit.peer,
+            audit.way,
             audit.verb,
             msgspec.json.encode(audit.asked),
             audit.count + more,
@@ -60,13 +62,13 @@ def lines(
 ) -> tuple[Audit, ...]:
     """Newest first."""
     rows = db.execute(
-        "SELECT id, at, who, verb, asked, count, peer FROM audit "
+        "SELECT id, at, who, verb, asked, count, peer, way FROM audit "
         "WHERE at >= coalesce(?, at) AND at < coalesce(?, at + 1) ORDER BY n DESC LIMIT ?",
         (since, until, limit),
     )
     return tuple(
         [
-            Audit(id_, at, who, verb, msgspec.json.decode(asked), count, peer)
-            for id_, at, who, verb, asked, count, peer in rows
+            Audit(id_, at, who, verb, msgspec.json.decode(asked), count, peer, way)
+            for id_, at, who, verb, asked, count, peer, way in rows
         ]
     )

@@ -1,7 +1,7 @@
 """A request to the admin API as its handlers see it, and the decorators that make them."""
 
 from collections.abc import Callable
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 from litestar import Request, get, post
@@ -13,6 +13,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import SkipValidation
 
 from router.errors import StoreUnavailable
+from router.model.operations import Way
 from router.operator.requests import By
 from router.operator.times import undated
 from router.web.admin.browsers import header
@@ -62,6 +63,8 @@ _CHANGE_REFUSALS = _REFUSALS | _refusals(
 class AdminRequest(Request[Caller, Any, State]):
     """`user` is who calls, as the guard found out."""
 
+    way: ClassVar[Way] = "api"
+
     @property
     def query(self) -> Query:
         """The query string; what is not known is refused already."""
@@ -82,7 +85,7 @@ class AdminRequest(Request[Caller, Any, State]):
     @property
     def by(self) -> By:
         """Who changes something, for the audit."""
-        return By(self.user.name, self.state.peer or None)
+        return By(self.user.name, self.state.peer or None, self.way)
 
     async def body(self) -> bytes:
         """Never empty, which Litestar would not decode: no body is an empty object."""

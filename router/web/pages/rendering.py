@@ -14,7 +14,7 @@ from markupsafe import Markup
 from router.expressions import JSON, FieldNeed, encode_json
 from router.expressions.trace import Found
 from router.legible import cut, moment, size_text, span, visible, visible_block
-from router.operator.audit_text import asked_words
+from router.operator.audit_text import asked_words, origin
 from router.rules.explain_words import change_words, found_words, passed_words, verdict_word
 from router.web.pages.assets import Assets
 
@@ -63,6 +63,7 @@ class Renderer:
             "line": visible,
             "value": value_text,
             "asked": asked_words,
+            "origin": origin,
             "size": size_text,
             "cut": cut,
             "result": result_text,

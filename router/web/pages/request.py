@@ -26,6 +26,8 @@ Access = Literal["viewer", "operator"]
 class PageRequest(AdminRequest):
     """`user` is who looks."""
 
+    way = "page"
+
     @property
     def known(self) -> KnownCaller:
         """Who looks, and what proves that a form was made for them."""

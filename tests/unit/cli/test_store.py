@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import pwd
+import socket
 import sqlite3
 from pathlib import Path
 
@@ -51,7 +54,9 @@ def test_a_backup_and_a_restore_are_lines_of_the_audit(
     copy = tmp_path / "copy.db"
     assert router("store", "backup", copy, "-f", rules).code == 0
     (line,) = json.loads(router("audit", "-f", rules, "--json").out)
-    assert (line["who"], line["verb"], line["peer"]) == ("local", "backup", None)
+    assert (line["who"], line["verb"], line["way"]) == ("local", "backup", "command")
+    user = pwd.getpwuid(os.getuid()).pw_name
+    assert line["peer"] == f"{user}@{socket.gethostname()}"
     assert line["asked"] == {"path": str(copy), "bytes": copy.stat().st_size}
     assert router("store", "restore", copy, "-f", rules).code == 0
     (line,) = json.loads(router("audit", "-f", rules, "--json").out)

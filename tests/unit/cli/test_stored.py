@@ -367,12 +367,15 @@ def test_the_audit_tells_who_changed_what(ask: Router) -> None:
     ]
     rows = ask("audit").out.splitlines()
     assert rows[0].split() == ["AT", "WHO", "FROM", "DID", "COUNT", "WHAT"]
-    assert rows[1].endswith(JOB)
-    selector = rows[2].partition("  1      ")[2]
-    again = json.loads(ask("deliveries", "--json", *shlex.split(selector)).out)
+    assert rows[1].endswith(f"router cancel {JOB}")
+    assert f"command line {lines[0]['peer']}  cancel" in rows[1]
+    command = lines[1]["command"]
+    assert rows[2].endswith(f"  {command}")
+    selector = shlex.split(command)[2:]
+    again = json.loads(ask("deliveries", "--json", *selector).out)
     assert [d["id"] for d in again] == [DLV]
     since = lines[1]["asked"]["selector"]["since"]
-    assert selector == f"--rule paid --since {since} --where {shlex.quote(FIRST)}"
+    assert selector == ["--rule", "paid", "--since", since, "--where", FIRST]
     assert datetime.fromisoformat(lines[0]["at"]) >= datetime.fromisoformat(since)
     assert json.loads(ask("audit", "--json", "--until", "1h").out) == []
     assert ask("audit", "--since", "1h", "--until", "2h").code == 2

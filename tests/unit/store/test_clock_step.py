@@ -160,6 +160,7 @@ async def _of_before(machine: Machine, set_by: int) -> None:
             "created_at) VALUES ('rpl_1', CAST('{}' AS BLOB), 0, '', ?, 0, 0, 0, 0)",
             (b'{"erp": %d.5}' % (START_MS + set_by),),
         )
+        db.execute("ALTER TABLE audit DROP COLUMN way")
         db.execute("PRAGMA user_version = 5")
 
 

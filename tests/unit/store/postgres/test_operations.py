@@ -20,13 +20,15 @@ NOBODY: frozenset[str] = frozenset()
 
 
 async def test_a_line_of_the_audit_is_found_as_it_was_noted(db: Database) -> None:
-    given = Audit("a1", START_MS, "o\x00o\ue000", "cancel", {"rule": "x"}, 2, "p\x00")
+    given = Audit("a1", START_MS, "o\x00o\ue000", "cancel", {"rule": "x"}, 2, "p\x00", "api")
     await db.transact(lambda tx: audit_log.note(tx, given, 3))
     await db.transact(lambda tx: audit_log.note(tx, given, 4))
     await db.transact(lambda tx: audit_log.count_up(tx, "a1", 1))
     await db.transact(lambda tx: audit_log.count_up(tx, "none", 1))
     assert await db.ask(lambda tx: audit_log.lines(tx, None, None, 9)) == (
-        Audit("a1", START_MS, "o\x00o\ue000", "cancel", {"rule": "x"}, 2 + 3 + 4 + 1, "p\x00"),
+        Audit(
+            "a1", START_MS, "o\x00o\ue000", "cancel", {"rule": "x"}, 2 + 3 + 4 + 1, "p\x00", "api"
+        ),
     )
 
 

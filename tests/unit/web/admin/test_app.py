@@ -70,14 +70,14 @@ async def test_a_change_says_who_and_from_where(rig: Rig) -> None:
         answer = await rig.ask("POST", f"/api/{verb}", "operator", body=body)
         assert answer.json == {"did": verb}
         name, (asked, by) = rig.operator.calls[-1]
-        assert (name, by) == (verb, By("bob", STRANGER[0]))
+        assert (name, by) == (verb, By("bob", STRANGER[0], "api"))
         assert (asked.ids, asked.selector) == (("job_12345678",), Criteria(rule="one"))
 
 
 async def test_behind_a_proxy_the_caller_is_who_it_says(rig: Rig) -> None:
     rig.listener(peers=Peers(["203.0.113.0/24"]))
     await rig.ask("POST", "/api/reload", "local", headers={"x-forwarded-for": "192.0.2.9"})
-    assert rig.operator.calls == [("reload", By("token", "192.0.2.9"))]
+    assert rig.operator.calls == [("reload", By("token", "192.0.2.9", "api"))]
 
 
 @pytest.mark.parametrize(
