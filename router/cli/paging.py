@@ -32,7 +32,7 @@ def paged(command: Command) -> Command:
     @functools.wraps(command)
     def with_pager(*args: Any, no_pager: bool, **given: Any) -> None:
         flows = any(given.get(name) for name in ("as_json", "follow"))
-        if no_pager or flows or not (sys.stdout.isatty() and may_page(os.environ)):
+        if no_pager or flows or not (_to_a_terminal() and may_page(os.environ)):
             command(*args, **given)
             return
         collected = Collected()
@@ -44,6 +44,11 @@ def paged(command: Command) -> Command:
 
     option = click.option("--no-pager", is_flag=True, help="Print a long answer without a pager.")
     return option(with_pager)
+
+
+def _to_a_terminal() -> bool:
+    """What `--watch` collects it draws itself."""
+    return sys.stdout.isatty() and not isinstance(sys.stdout, Collected)
 
 
 def may_page(environ: Mapping[str, str]) -> bool:

@@ -25,20 +25,20 @@ Command = Callable[..., None]
 
 def watched(command: Command) -> Command:
     """
-    Gives a command `--watch`. It stands above the command's other options, for they are read again
-    each time: `--since 2h` goes along.
+    Gives a command `--watch`. It stands above all other options, `paged` too, for they are read
+    again each time: `--since 2h` goes along.
     """
 
     @functools.wraps(command)
     def with_watch(*args: Any, watch: bool, **given: Any) -> None:
-        once = functools.partial(command, *args, **given)
         if not watch:
-            once()
+            command(*args, **given)
             return
         if click.get_current_context().invoked_subcommand is not None:
             raise UsageError("--watch is for the list alone")
         if given.get("as_json") or not sys.stdout.isatty():
             raise UsageError("--watch draws on a terminal, without --json; else ask again")
+        once = functools.partial(command, *args, **given)
         redraw(once, title=click.get_current_context().command_path)
 
     option = click.option("--watch", is_flag=True, help="Draw it again every 2 s until Ctrl-C.")

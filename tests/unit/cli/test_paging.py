@@ -37,6 +37,14 @@ def test_a_pipe_gets_no_pager(router: Router, monkeypatch: pytest.MonkeyPatch) -
     assert router("providers").out.startswith("PROVIDER")
 
 
+def with_pager(folder: Path) -> dict[str, str]:
+    """An environment with a pager that says that it is one."""
+    pager = folder / "pager"
+    pager.write_text("#!/bin/sh\necho begun; cat; echo ended\n", "utf-8")
+    pager.chmod(0o755)
+    return {**os.environ, "PAGER": str(pager), "PYTHONPATH": str(ROOT)}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("more", "lines", "variables", "paged"),
@@ -51,12 +59,32 @@ def test_a_pipe_gets_no_pager(router: Router, monkeypatch: pytest.MonkeyPatch) -
 def test_a_list_that_is_longer_than_the_terminal_is_paged(
     tmp_path: Path, more: list[str], lines: int, variables: dict[str, str], *, paged: bool
 ) -> None:
-    pager = tmp_path / "pager"
-    pager.write_text("#!/bin/sh\necho begun; cat; echo ended\n", "utf-8")
-    pager.chmod(0o755)
-    environ = {**os.environ, "PAGER": str(pager), "PYTHONPATH": str(ROOT), **variables}
+    environ = {**with_pager(tmp_path), **variables}
     command = [sys.executable, "-m", "router", "providers", *more]
     code, shown = on_a_terminal(command, environ=environ, lines=lines)
     assert code == 0
     assert "shopify" in shown
     assert shown.startswith("begun") == shown.endswith("ended\n") == paged
+
+
+WATCHED = """
+import click
+from router.cli.paging import paged
+from router.cli.redraw import watched
+
+def lines(calls=[]):
+    calls.append(1)
+    if len(calls) > 1:
+        raise KeyboardInterrupt
+    click.echo("a line\\n" * 100)
+
+click.command()(watched(paged(lines)))(["--watch"])
+"""
+
+
+@pytest.mark.long
+def test_what_is_watched_is_not_paged(tmp_path: Path) -> None:
+    code, shown = on_a_terminal([sys.executable, "-c", WATCHED], environ=with_pager(tmp_path))
+    assert code == 0
+    assert "more" in shown
+    assert "begun" not in shown
