@@ -1,6 +1,4 @@
-"""The tables of functions as Markdown: docs/functions.md begins with this text."""
-
-from collections.abc import Iterable
+"""The functions as Markdown: docs/functions.md begins with this text."""
 
 from router.expressions.signatures import FUNCTIONS, Function, Origin
 
@@ -22,25 +20,17 @@ _NULLS = """Null is a wrong type for all but the search of `contains`, `not_null
 
 
 def functions_markdown() -> str:
-    """The page, down to its last table."""
-    ours = _table("| call | takes | gives | meaning |", map(_row, _of("ours")))
-    standard = _table("| call | meaning |", map(_short_row, _of("standard")))
-    return f"{_HEAD}\n## Ours\n\n{ours}\n## JMESPath's own\n\n{_NULLS}\n{standard}"
+    """The page, down to its list of JMESPath's functions."""
+    ours = "".join(map(_row, _of("ours")))
+    standard = "".join(f"- `{f.usage()}`: {f.about}\n" for f in _of("standard"))
+    table = f"| call | takes | gives | meaning |\n|---|---|---|---|\n{ours}"
+    return f"{_HEAD}\n## Ours\n\n{table}\n## JMESPath's own\n\n{_NULLS}\n{standard}"
 
 
 def _of(origin: Origin) -> list[Function]:
     return [f for _, f in sorted(FUNCTIONS.items()) if f.origin == origin]
 
 
-def _table(head: str, rows: Iterable[str]) -> str:
-    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows, ""])
-
-
 def _row(function: Function) -> str:
     types = ", ".join("/".join(p.types) + "?" * p.subject for p in function.parameters)
-    return f"| `{function.usage()}` | {types} | {function.result} | {function.about} |"
-
-
-def _short_row(function: Function) -> str:
-    """Of one whose parameters are named by their types, as JMESPath's are."""
-    return f"| `{function.usage()}` | {function.about} |"
+    return f"| `{function.usage()}` | {types} | {function.result} | {function.about} |\n"

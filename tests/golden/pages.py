@@ -29,14 +29,13 @@ def page(code: str) -> str:
 
 
 def codes_markdown() -> str:
-    """The tables of docs/diagnostics.md."""
+    """The lists of docs/diagnostics.md."""
     return "\n".join(_section(title, table) for title, table in SECTIONS.items())
 
 
 def _section(title: str, table: dict[str, Code]) -> str:
-    rows = [f"| [`{code}`](codes/{code}.md) | {_about(c)} |" for code, c in table.items()]
-    head = [f"## {title}", "", "| code | what is wrong |", "|---|---|"]
-    return "\n".join([*head, *rows]) + "\n"
+    rows = [f"- [`{code}`](codes/{code}.md): {_about(c)}" for code, c in table.items()]
+    return "\n".join([f"## {title}", "", *rows]) + "\n"
 
 
 def _about(row: Code) -> str:
