@@ -49,7 +49,7 @@ GROUPS: Mapping[str, Rows] = {
         ),
         "dispatch-event": ("router.cli.dispatch_event", "Trigger a repository dispatch event."),
     },
-    "Keep the store": {
+    "Keep the store and the tokens": {
         "token": ("router.cli.token", "Who may look and act, by name: make, list, revoke."),
         "store": ("router.cli.store", "Back up, restore, prune, migrate, and how large it is."),
     },

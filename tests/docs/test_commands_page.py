@@ -1,4 +1,8 @@
-"""Every command is on a page of docs/ that shows it, and the help names its page."""
+"""
+docs/commands.md lists every command, and another page of docs/ shows it.
+
+GOLDEN=write makes the list anew.
+"""
 
 import re
 from pathlib import Path
@@ -6,17 +10,25 @@ from pathlib import Path
 import pytest
 
 from router.cli.command_table import COMMANDS
+from tests.docs.commands_page import commands_markdown
+from tests.golden.made import made_of
 from tests.unit.cli.test_server_option import SAYS
 
 ROOT = Path(__file__).parents[2]
 DOCS, CLI, CLI_TESTS = ROOT / "docs", ROOT / "router" / "cli", ROOT / "tests" / "unit" / "cli"
 PAGES = {page.name: page.read_text("utf-8") for page in DOCS.glob("*.md")}
+del PAGES["commands.md"]  # it has every command, and describes none
 
 
 def pages_with(command: str) -> set[str]:
     """The pages that show `router COMMAND` in code."""
     shown = re.compile(rf"(?:^|`|\$ |&& )router {re.escape(command)}\b", re.MULTILINE)
     return {name for name, text in PAGES.items() if shown.search(text)}
+
+
+def test_the_list_of_commands_is_current() -> None:
+    made = commands_markdown()
+    assert made_of(DOCS / "commands.md", made) == made
 
 
 @pytest.mark.parametrize("command", COMMANDS)
