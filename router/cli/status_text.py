@@ -7,11 +7,12 @@ import click
 
 from router.cli.output import counted, span, states, visible
 from router.legible import size_text
-from router.operator.overview_answer import EndpointActivity, Overview, TargetActivity
+from router.operator.overview_answer import EndpointActivity, Overview, RefusedSums, TargetActivity
 
 ATTENTION_MAX = 3
-ROWS_MIN, ROWS_MAX = 3, 20
-FIXED = 17
+ROWS_MIN, ROWS_MAX = 2, 20
+REASONS = 3
+FIXED = 19
 """Lines beside those of endpoints and targets, with the prompt below."""
 CELL_MAX = 28
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -72,6 +73,8 @@ class StatusText:
     def _rest(self) -> Iterator[str]:
         dead, rules = self._found.dead, self._found.rules
         newest = "" if dead.newest_at is None else f", the newest {self._when(dead.newest_at)}"
+        if found := self._found.refusals:
+            yield f"refused    {', '.join(map(_refused, found[:REASONS]))} in 24 hours"
         yield f"waiting    {self._waiting()}"
         yield f"dead       {counted(dead.count, 'job')}{newest}"
         yield f"store      {self._store()}"
@@ -113,6 +116,11 @@ def _target(one: TargetActivity) -> Sequence[str]:
     times = ("-" if ms is None else span(ms) for ms in (one.mean_ms, one.max_ms))
     counts = map(str, (one.attempts.hour, one.failed.hour))
     return (one.name, *counts, *times, str(one.waiting), one.state)
+
+
+def _refused(one: RefusedSums) -> str:
+    where = "" if one.endpoint is None else f" at {visible(one.endpoint)}"
+    return f"{one.refused.day} {one.reason}{where}"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -85,6 +85,13 @@ def test_where_all_is_well_it_says_so() -> None:
     assert drawn(replace(an_overview(), attention=()))[0] == "nothing needs attention"
 
 
+def test_why_requests_were_refused_is_said_where_any_were() -> None:
+    found = an_overview()
+    assert "refused    4 bad_signature at code in 24 hours" in drawn(found)
+    none = replace(found, refusals=())
+    assert not [line for line in drawn(none) if line.endswith("in 24 hours")]
+
+
 def test_what_could_steer_a_terminal_is_written_out() -> None:
     found = an_overview()
     target = replace(found.targets[0], name="erp\x1b[2J")
