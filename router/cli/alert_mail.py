@@ -21,6 +21,7 @@ def send(
     """Hand one mail to the server. What goes wrong is tried again, as the rule's `retry` says."""
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = sender, to, subject
+    mail["Date"] = event.received_at
     mail["Message-ID"] = f"<{event.idempotency_key}@router>"  # the same if it is sent again
     mail.set_content(text)
     server = urlsplit(context.secrets["smtp_url"])

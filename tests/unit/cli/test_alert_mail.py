@@ -5,6 +5,7 @@ import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
@@ -66,7 +67,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MailServer:
 def mailed() -> Callable[[str], Awaitable[dict[str, str]]]:
     async def mail(url: str) -> dict[str, str]:
         context = PlainContext(secrets={"smtp_url": url})
-        event = Event(idempotency_key="job_1")
+        event = Event(
+            idempotency_key="job_1", received_at=datetime(2026, 11, 20, 16, 40, tzinfo=UTC)
+        )
         who = {"sender": "router@a.example", "to": "ops@a.example"}
         text = {"subject": "router: jobs.dead", "text": "Bücher: 3 dead\n.\n"}
         return await asyncio.to_thread(lambda: send(event, context, **who, **text))
@@ -94,6 +97,7 @@ async def test_one_mail_is_sent(
     (mail,) = server.mails
     assert (mail["From"], mail["To"]) == ("router@a.example", "ops@a.example")
     assert (mail["Subject"], mail["Message-ID"]) == ("router: jobs.dead", "<job_1@router>")
+    assert mail["Date"] == "Fri, 20 Nov 2026 16:40:00 +0000"
     assert "Bücher: 3 dead" in mail.get_content()
     proofs = [line.split()[2] for line in server.said if line.startswith("AUTH PLAIN")]
     assert proofs == [b64encode(b"\0ann\0pass/word").decode()] * secret
