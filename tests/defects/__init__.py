@@ -7,11 +7,12 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
-`checking.py`, `testing_rules.py` and `never_shown.py` list them.
+`checking.py`, `testing_rules.py`, `never_shown.py` and `alerts.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
 from tests.defects.addresses import ADDRESSES
+from tests.defects.alerts import ALERTS
 from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
@@ -70,4 +71,5 @@ ALL = (
     *CHECKING,
     *TESTING_RULES,
     *NEVER_SHOWN,
+    *ALERTS,
 )
