@@ -36,6 +36,7 @@ PAGES = {
     "/reload": ("Generations", "active"),
     "/generations/{generation}": ("paid-orders",),
     "/audit": ("who changed what", "replay"),
+    "/tokens": ("who may look and act", "file beside the store", "A new token"),
     "/reference": ("GET /api/overview",),
     "/nothing": ("404",),
 }

@@ -15,10 +15,11 @@ from router.web.pages.login import Login, StaticFiles
 from router.web.pages.overview import OverviewPages
 from router.web.pages.request import FORM_MAX, PageRequest, form_of
 from router.web.pages.router_pages import RouterPages
+from router.web.pages.tokens import TokenPages
 from router.web.pages.try_condition import TryPages
 
 HANDLERS: list[type[Controller]] = [
-    *(OverviewPages, LivePages, DeliveryPages, JobPages, TryPages, RouterPages),
+    *(OverviewPages, LivePages, DeliveryPages, JobPages, TryPages, RouterPages, TokenPages),
     *(Login, StaticFiles),
 ]
 

@@ -67,6 +67,7 @@ class Frame:
         """A page; `known` None: nobody has logged in, so nothing of the router is shown."""
         shared = {
             "caller": known.caller if known else None,
+            "may_admin": known is not None and known.caller.may("admin"),
             "may_change": known is not None and known.caller.may("operator"),
             "proof": known.proof if known else "",
             "logged_in": known is not None and known.logged_in,

@@ -20,7 +20,7 @@ HTML = "text/html"
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 Shown = Response[bytes]
 Form = dict[str, str]
-Access = Literal["viewer", "operator"]
+Access = Literal["viewer", "operator", "admin"]
 
 
 class PageRequest(AdminRequest):

@@ -41,6 +41,7 @@ from tests.unit.web.admin.rig import HOST, Answer, called
 from tests.unit.web.stand_in import StandIns
 
 TOKENS = {
+    "admin": HeldToken(Caller("root", "admin"), b"root-token-root-token-r"),
     "operator": HeldToken(Caller("bob", "operator"), b"bob-token-bob-token-bob"),
     "viewer": HeldToken(Caller("ann", "viewer"), b"ann-token-ann-token-ann"),
     "hidden": HeldToken(Caller("eve", "viewer", bodies=False), b"eve-token-eve-token-eve"),

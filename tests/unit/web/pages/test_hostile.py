@@ -30,7 +30,7 @@ async def looked_through(folder: Path, text: str) -> dict[str, Nodes]:
     folder.mkdir()
     async with a_rig(folder) as rig:
         await rig.fill(text)
-        await rig.log_in("operator")
+        await rig.log_in("admin")
         return {path: nodes((await rig.get(path)).body) for path in shown(rig)}
 
 
