@@ -41,10 +41,10 @@ class CheckedCondition(msgspec.Struct, frozen=True):
     found: tuple[Diagnostic, ...]
 
 
-def rule_text(id_: str, *, endpoint: str, event: str | None, condition: str) -> RuleText:
-    """A rule of these that logs what it matched; an `event` of None: every event."""
-    lines = [f"  - id: {_word(id_)}", f"    from: {_word(endpoint)}"]
-    lines += [f"    events: {_word(event)}"] if event else []
+def rule_text(id_: str, *, endpoint: str, event: str, condition: str) -> RuleText:
+    """A rule of these that logs what it matched; an empty condition: it has none."""
+    names = (("  - id", id_), ("    from", endpoint), ("    events", event))
+    lines = [f"{key}: {_word(value)}" for key, value in names]
     at = len(lines)
     if condition and _is_plain(condition):
         place = (at, len("    match: "))

@@ -12,7 +12,7 @@ LOOKS = {
 }
 FAULTY = ("/nothing", "/deliveries?state=nonsense")
 """The browser itself says on its console that these answer 404 and 400."""
-CONDITION = quote_plus("payload.total > 500 && payload.country == DE")
+CONDITION = quote_plus("payload.total_price > 500 && payload.currency == 'EUR'")
 PAGES = {
     "/": ("Overview", "dead letter", "Endpoints", "In the last hour"),
     "/live": ("Live", "dlv_", "refused", "missing_signature"),
@@ -21,7 +21,7 @@ PAGES = {
     "/deliveries/{delivery}": ("Jobs", "Rule results", "Request", "Body", "paid-orders"),
     "/deliveries/{delivery}/try": ("Try a condition", "Fields of this event"),
     "/deliveries/{delivery}/try?rule=yes&text=payload.id+%3E+1": ("Verdict", "tests:"),
-    f"/deliveries/{{delivery}}/try?text={CONDITION}": ("'DE' is a bare word", "Use"),
+    f"/deliveries/{{delivery}}/try?text={CONDITION}": ("is a text and", "Use decimal("),
     "/jobs": ("Jobs", "paid-orders / log"),
     "/jobs/{job}": ("Attempts", "dead", "to-the-erp"),
     "/dead": ("Dead letters, by cause", "to-the-erp", "410"),
@@ -44,7 +44,8 @@ PAGES = {
 
 def ids_of(router: Served) -> dict[str, str]:
     """What stands in paths, after a little more has happened."""
-    delivery = router.send(number=7, total=512.5, country="DE", note="w" * 400)
+    price = {"total": 512.5, "total_price": "512.50", "currency": "EUR"}
+    delivery = router.send(number=7, country="DE", note="w" * 400, **price)
     router.until_quiet()
     router.replay(delivery)
     return {

@@ -14,22 +14,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
 
 from router.clock import SystemClock
 from router.model.activity import MINUTE_S, QUARTER_S, ActivityCount, ActivityKind
 from router.store.sqlite.store import open_store
-from tests.browser.pages import LOOKS, PAGES, ids_of
+from tests.browser.pages import CONDITION, LOOKS, PAGES, ids_of
 from tests.browser.rig import Served, Watched, chromium, served
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 MOST_BYTES = 150_000
-_WIDE = {"width": 1100, "height": 760}
-_CONDITION = quote_plus("payload.total > 500 && payload.country == DE")
+_WIDE = {"width": 1280, "height": 800}
 _DOCS = {
     "overview": ("/", "light"),
     "delivery": ("/deliveries/{delivery}", "dark"),
-    "try": (f"/deliveries/{{delivery}}/try?text={_CONDITION}", "light"),
+    "try": (f"/deliveries/{{delivery}}/try?text={CONDITION}", "light"),
 }
 _OFTEN: tuple[tuple[ActivityKind, str, str, float], ...] = (
     ("delivery", "shop", "routed", 9),

@@ -36,7 +36,8 @@ class PagesRouter:
 
         async def context(request: PageRequest) -> PageContext:
             form = await form_of(request) if request.route_handler.opt.get("form") else {}
-            await services.dead.renew()
+            if request.scope["state"].get("known"):
+                await services.dead.renew()
             return PageContext(**msgspec.structs.asdict(services), request=request, form=form)
 
         self.router = Router(

@@ -90,11 +90,11 @@ class _Try:
             scope = scope_of(self._record, self._number, self._ruleset)
             found["fields"] = fields_of(scope)
             if self._text or make:
-                found["advice"], rule, checked = await self._checked(event_name(scope))
+                found["advice"], made = await self._checked(event_name(scope))
             if self._text:
                 found["tried"] = await self._tried()
             if make:
-                found["made"] = await self._made(rule, checked)
+                found["made"] = await self._made(*made)
         except ExpressionError as error:
             if not found["advice"]:
                 found["advice"] = [advice(self._text, as_diagnostic(self._text, error))]
@@ -120,13 +120,13 @@ class _Try:
             )
         )
 
-    async def _checked(self, event: str | None) -> tuple[list[Advice], RuleText, CheckedCondition]:
+    async def _checked(self, event: str) -> tuple[list[Advice], tuple[RuleText, CheckedCondition]]:
         rule = rule_text(
             self._free_name(event), endpoint=self._record.delivery.endpoint, event=event,
             condition=self._text,
         )  # fmt: skip
         checked = await self._apart(lambda: check_rule(self._ruleset, rule))
-        return [advice(self._text, d) for d in checked.found], rule, checked
+        return [advice(self._text, d) for d in checked.found], (rule, checked)
 
     async def _made(self, rule: RuleText, checked: CheckedCondition) -> str:
         """The rule and its test, as text to copy."""
@@ -144,8 +144,8 @@ class _Try:
         async with self._context.trying:
             return await asyncio.to_thread(work)
 
-    def _free_name(self, event: str | None) -> str:
-        words = f"{self._record.delivery.endpoint}-{event or 'events'}".lower()
+    def _free_name(self, event: str) -> str:
+        words = f"{self._record.delivery.endpoint}-{event}".lower()
         name = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in words).split())
         taken = {rule.id for rule in self._ruleset.rules}
         return next(n for at in range(1, len(taken) + 2) if (n := _numbered(name, at)) not in taken)
@@ -172,11 +172,10 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name}-{number}"
 
 
-def event_name(scope: Mapping[str, Any]) -> str | None:
-    """An event as `events` of a rule names it; None: no pattern means this one alone."""
+def event_name(scope: Mapping[str, Any]) -> str:
+    """An event as `events` of a rule names it; a `*` in its name stands for others too there."""
     name, action = scope["event"], scope["action"]
-    named = f"{name}.{action}" if action else name
-    return None if "*" in named else named
+    return f"{name}.{action}" if action else name
 
 
 def _own_names(ruleset: Ruleset) -> list[str]:

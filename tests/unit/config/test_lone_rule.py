@@ -34,10 +34,8 @@ def ruleset() -> Ruleset:
     return made
 
 
-def checked(
-    ruleset: Ruleset, condition: str, event: str | None = "orders/paid"
-) -> CheckedCondition:
-    text = rule_text("tried", endpoint="shop", event=event, condition=condition)
+def checked(ruleset: Ruleset, condition: str) -> CheckedCondition:
+    text = rule_text("tried", endpoint="shop", event="orders/paid", condition=condition)
     return check_rule(ruleset, text)
 
 
@@ -87,5 +85,5 @@ def test_of_a_file_in_braces_nothing_is_said() -> None:
     braces = json.dumps({"version": 1, "secrets": {"s": {"env": "S"}}, "endpoints": {"a": entry}})
     ruleset = load(braces, path="rules.json", env={}).ruleset
     assert ruleset is not None
-    text = rule_text("x", endpoint="a", event=None, condition="payload.a == b")
+    text = rule_text("x", endpoint="a", event="push", condition="payload.a == b")
     assert check_rule(ruleset, text).rule is None
