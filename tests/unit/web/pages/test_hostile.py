@@ -20,9 +20,11 @@ def test_there_are_a_hundred_texts() -> None:
     assert len(set(HOSTILE)) >= 100
 
 
-def skeleton(page: Nodes) -> list[tuple[str, tuple[str, ...]]]:
+def skeleton(path: str, page: Nodes) -> list[tuple[str, tuple[str, ...]]]:
     """The elements with the names of their attributes: what text must never change."""
-    return [(tag, tuple(given)) for tag, given in page.elements]
+    found = [(tag, tuple(given)) for tag, given in page.elements]
+    # A list of fields is as long as a query that the text is has parameters.
+    return sorted(set(found)) if "/try" in path else found
 
 
 async def looked_through(folder: Path, text: str) -> dict[str, Nodes]:
@@ -35,7 +37,7 @@ async def looked_through(folder: Path, text: str) -> dict[str, Nodes]:
 
 
 def shown(rig: Rig) -> list[str]:
-    tried = f"/deliveries/{rig.ids['delivery']}/try?text=contains(payload.text,+'x')"
+    tried = f"/deliveries/{rig.ids['delivery']}/try?text=contains(payload.text,+'x')&rule=yes"
     return [p for p in [*rig.paths(), tried] if not p.endswith("/body")]
 
 
@@ -49,8 +51,8 @@ async def test_a_hostile_text_adds_no_node_to_any_page(tmp_path: Path, share: in
     for number, text in enumerate(HOSTILE[share::SHARES]):
         pages = await looked_through(tmp_path / f"{number}", text)
         for place, (path, page) in enumerate(pages.items()):
-            same = [skeleton(list(others.values())[place]) for others in plain]
-            assert skeleton(page) in same, (path, text)
+            same = [skeleton(path, list(others.values())[place]) for others in plain]
+            assert skeleton(path, page) in same, (path, text)
             assert not page.odd, (path, text)
             assert_inert(page, path)
         assert_reported(pages, text)
@@ -58,7 +60,8 @@ async def test_a_hostile_text_adds_no_node_to_any_page(tmp_path: Path, share: in
 
 def assert_inert(page: Nodes, path: str) -> None:
     for tag, given in page.elements:
-        assert tag not in ("iframe", "object", "embed", "base", "style", "img", "svg"), path
+        assert tag not in ("iframe", "object", "embed", "base", "style", "img"), path
+        assert tag != "svg" or given.get("class") == "chart", path
         assert not [name for name in given if name.startswith("on")], path
         for name in ("href", "src", "action", "formaction"):
             value = given.get(name)
