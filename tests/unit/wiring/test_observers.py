@@ -10,7 +10,7 @@ import pytest
 from router import log
 from router.dispatch.observed import AttemptEnded, JobCorrupt, LeaseLost
 from router.intake.observed import DeliveryStored, RequestRefused
-from router.metrics import Metrics
+from router.metrics import ActivityTotals, Metrics
 from router.model.delivery import Refused
 from router.model.job import Attempt, Settlement
 from router.model.observed import Observed
@@ -77,6 +77,7 @@ async def test_a_death_is_counted_and_logged(lines: io.StringIO) -> None:
     (line,) = await said(lines)
     assert (line["event"], line["level"], line["reason"]) == ("dead letter", "error", "status 410")
     assert metrics.value("router_jobs_total", kind="http", outcome="dead") == 1
+    assert metrics.activity() == {("attempt", ended().job.target, "dead"): ActivityTotals(1, 4, 4)}
 
 
 @pytest.mark.parametrize(("judged", "level"), [(True, "warning"), (False, "debug")])
