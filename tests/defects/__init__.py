@@ -17,6 +17,7 @@ from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
 from tests.defects.checking import CHECKING
+from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.for_all_nodes import FOR_ALL_NODES
 from tests.defects.in_hand import IN_HAND
@@ -72,4 +73,5 @@ ALL = (
     *TESTING_RULES,
     *NEVER_SHOWN,
     *ALERTS,
+    *COUNTING,
 )

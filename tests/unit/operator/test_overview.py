@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from router.model.activity import MINUTE_S, QUARTER_S, ActivityCount
 from router.model.job import Attempt, Settlement
+from router.model.settings import Endpoint
+from router.operator.overview import ROWS_MAX
 from router.operator.overview_answer import Sums
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.store.sqlite.store import SqliteStore, open_store
-from tests.builders import NOW
+from tests.builders import NOW, a_ruleset
 from tests.clocks import ManualClock
+from tests.conformance.model_store import ModelStore
 from tests.operators import questions_of
 from tests.unit.operator.world import World
 
@@ -39,3 +44,27 @@ async def test_what_waits_and_what_died(store: SqliteStore) -> None:
     ]
     assert [one.name for one in found.endpoints] == ["shop"]
     assert found.endpoints[0].deliveries == Sums()
+
+
+async def test_trouble_is_found_beyond_the_places_that_are_shown() -> None:
+    """A hundred busier endpoints, and the one that refuses more than it accepts."""
+    clock = ManualClock(NOW)
+    store = ModelStore(clock)
+    endpoints = {f"e{n}": Endpoint(f"e{n}", "shopify", (f"/e{n}",)) for n in range(ROWS_MAX + 1)}
+    at = NOW - NOW % 900_000
+    await store.count_activity(
+        [
+            ActivityCount(span_s, at, "delivery", name, "routed", 50)
+            for name in list(endpoints)[:-1]
+            for span_s in (MINUTE_S, QUARTER_S)
+        ]
+        + [
+            ActivityCount(span_s, at, "refusal", f"e{ROWS_MAX}", "bad_signature", 20)
+            for span_s in (MINUTE_S, QUARTER_S)
+        ]
+    )
+    live = LiveRef(LiveRuleset(a_ruleset(endpoints=endpoints), SecretValues({}, {})))
+    found = await questions_of(store.reads, live, clock).overview()
+    assert len(found.endpoints) == ROWS_MAX
+    assert f"e{ROWS_MAX}" not in {one.name for one in found.endpoints}
+    assert [(one.kind, one.name) for one in found.attention] == [("refused", f"e{ROWS_MAX}")]
