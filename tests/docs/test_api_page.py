@@ -1,13 +1,13 @@
 """
 docs/api.md says what is: its routes are those of the application.
 
-GOLDEN=write makes its table anew.
+GOLDEN=write makes its list anew.
 """
 
 from pathlib import Path
 
 from router.config import load
-from router.web.admin.openapi import table
+from router.web.admin.openapi import listed
 from tests.acceptance.process import ROOT
 from tests.docs.test_operations_page import OPERATIONS
 from tests.golden.made import made_of
@@ -17,9 +17,9 @@ PAGE = ROOT / "docs" / "api.md"
 MARK = "<!-- routes -->\n"
 
 
-async def test_the_table_is_that_of_the_application(tmp_path: Path) -> None:
+async def test_the_list_is_that_of_the_application(tmp_path: Path) -> None:
     async with a_rig(tmp_path) as rig:
-        made = table(rig.routes)
+        made = listed(rig.routes)
     text, mark, _ = PAGE.read_text("utf-8").partition(MARK)
     assert made_of(PAGE, text + mark + made) == text + mark + made
 

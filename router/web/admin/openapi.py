@@ -135,20 +135,20 @@ def _row(row: ApiRoute) -> str:
     )
 
 
-def table(table_rows: Iterable[ApiRoute]) -> str:
-    """The routes as the table of docs/api.md."""
-    lines = ["| route | what | query |", "|---|---|---|"]
+def listed(table_rows: Iterable[ApiRoute]) -> str:
+    """The routes as the list of docs/api.md."""
+    lines = []
     for row in table_rows:
         usual = {"GET": "viewer", "POST": "operator"}.get(row.method)
         who = [f"*{row.access}*"] * (row.access != usual) + ["*with bodies*"] * row.payloads
-        about = " ".join([row.about, *who])
-        cells = (f"`{row.method} {row.path}`", about, _named(row.query))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        words = [f"- `{row.method} {row.path}`", *_named(row.query)]
+        lines.append(f"{' '.join(words)}: {' '.join([row.about, *who])}\n")
+    return "".join(lines)
 
 
-def _named(query: Sequence[QueryParameter]) -> str:
+def _named(query: Sequence[QueryParameter]) -> list[str]:
     """The parameters; those that select in every list are one word."""
     selects = set(SELECTOR) <= set(query)
-    named = [f"`{p.name}`" for p in query if not selects or p not in SELECTOR]
-    return " ".join(["selector"] * selects + named)
+    return ["selector"] * selects + [
+        f"`{p.name}`" for p in query if not selects or p not in SELECTOR
+    ]
