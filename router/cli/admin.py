@@ -42,7 +42,7 @@ class NotAdminApi(click.ClickException):
         super().__init__(f"{response.url} is not a router's admin API")
 
 
-class WrongToken(click.ClickException):
+class TokenRefused(click.ClickException):
     """The server does not know the token, or was given none."""
 
 
@@ -254,7 +254,7 @@ class AdminClient:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise click.ClickException(f"{self._base_url} does not answer: {error}") from None
         if response.status_code == 401:
-            raise WrongToken(
+            raise TokenRefused(
                 f"the server at {self._base_url} does not accept the token; "
                 "set ROUTER_TOKEN, `router login` again, or run this beside the server's store"
             )

@@ -19,7 +19,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 CONTEXT_VARIABLE = "ROUTER_CONTEXT"
 
 
-class Context(msgspec.Struct, frozen=True, omit_defaults=True):
+class KnownRouter(msgspec.Struct, frozen=True, omit_defaults=True):
     """
     One router elsewhere: its admin address, and the token for it.
 
@@ -31,16 +31,16 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True):
     in_keyring: bool = False
 
     def __repr__(self) -> str:
-        return f"Context({self.server!r}, '***')"
+        return f"KnownRouter({self.server!r}, '***')"
 
 
-class Contexts(msgspec.Struct, frozen=True):
+class KnownRouters(msgspec.Struct, frozen=True):
     """All of them by name; `in_use` None: the router here."""
 
     in_use: str | None = None
-    routers: Mapping[str, Context] = {}
+    routers: Mapping[str, KnownRouter] = {}
 
-    def named(self, name: str) -> Context:
+    def named(self, name: str) -> KnownRouter:
         """
         The one of this name.
 
@@ -65,21 +65,21 @@ class Contexts(msgspec.Struct, frozen=True):
         wanted = server.rstrip("/")
         return next((n for n, c in self.routers.items() if c.server == wanted), None)
 
-    def using(self, name: str | None) -> "Contexts":
+    def using(self, name: str | None) -> "KnownRouters":
         """The same with this one in use. Raises as `named`."""
         if name is not None:
             self.named(name)
         return msgspec.structs.replace(self, in_use=name)
 
-    def with_router(self, name: str, context: Context) -> "Contexts":
+    def with_router(self, name: str, context: KnownRouter) -> "KnownRouters":
         """The same with this one added and in use."""
-        return Contexts(name, {**self.routers, name: context})
+        return KnownRouters(name, {**self.routers, name: context})
 
-    def without(self, name: str) -> "Contexts":
+    def without(self, name: str) -> "KnownRouters":
         """The same without it. Raises as `named`."""
         self.named(name)
         routers = {other: c for other, c in self.routers.items() if other != name}
-        return Contexts(None if self.in_use == name else self.in_use, routers)
+        return KnownRouters(None if self.in_use == name else self.in_use, routers)
 
 
 class Keyring(Protocol):
@@ -102,7 +102,7 @@ def path_of(environ: Mapping[str, str]) -> Path:
     return (Path(folder) if folder else home / ".config") / "router" / "contexts.json"
 
 
-def read_contexts(path: Path) -> Contexts:
+def read_contexts(path: Path) -> KnownRouters:
     """
     What the file holds; no file: none.
 
@@ -111,14 +111,14 @@ def read_contexts(path: Path) -> Contexts:
     """
     with os_errors_refused(f"cannot read {path}"):
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Contexts)
+            return msgspec.json.decode(path.read_bytes(), type=KnownRouters)
         except FileNotFoundError:
-            return Contexts()
+            return KnownRouters()
         except msgspec.DecodeError as error:
             raise UsageError(f"{path} is damaged ({error}); remove it and log in again") from None
 
 
-def write_contexts(path: Path, contexts: Contexts) -> None:
+def write_contexts(path: Path, contexts: KnownRouters) -> None:
     """
     Keep them, readable by their owner only.
 
@@ -137,7 +137,7 @@ def name_for(server: str) -> str:
     return f"{host}-{parts.port}" if parts.port else host
 
 
-def token_of(name: str, context: Context, keyring: Keyring | None) -> str | None:
+def token_of(name: str, context: KnownRouter, keyring: Keyring | None) -> str | None:
     """
     The token for it.
 
@@ -164,7 +164,7 @@ def system_keyring() -> Keyring | None:
     return desktop_keyring()
 
 
-def known_here() -> Contexts:
+def known_here() -> KnownRouters:
     """Those of whoever runs this command."""
     return read_contexts(path_of(os.environ))
 

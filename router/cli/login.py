@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import click
 
 from router.cli import contexts
-from router.cli.admin import AdminClient, WrongToken
-from router.cli.contexts import LOCAL, NAME, Context, Contexts
+from router.cli.admin import AdminClient, TokenRefused
+from router.cli.contexts import LOCAL, NAME, KnownRouter, KnownRouters
 from router.cli.output import note, print_json, print_table
 from router.egress import is_local_name, listens_locally
 from router.errors import UsageError
@@ -127,7 +127,7 @@ def _proved(server: str) -> tuple[str | None, Whoami]:
     """A token that the router takes (None: it needs none), and whose it says that it is."""
     try:
         return None, _whoami(server, None)
-    except WrongToken:
+    except TokenRefused:
         token = _asked_token()
         return token, _whoami(server, token)
 
@@ -148,14 +148,14 @@ def _asked_token() -> str:
     return token
 
 
-def _kept(name: str, server: str, token: str | None) -> Context:
+def _kept(name: str, server: str, token: str | None) -> KnownRouter:
     keyring = contexts.system_keyring() if token else None
     if token and keyring is not None and keyring.keep(name, token):
-        return Context(server, in_keyring=True)
-    return Context(server, token)
+        return KnownRouter(server, in_keyring=True)
+    return KnownRouter(server, token)
 
 
-def _list(known: Contexts, *, as_json: bool) -> None:
+def _list(known: KnownRouters, *, as_json: bool) -> None:
     chosen = known.chosen(os.environ) or LOCAL
     servers = {LOCAL: "on this machine"} | {n: c.server for n, c in known.routers.items()}
     if as_json:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.cli.contexts import (
-    Context,
-    Contexts,
+    KnownRouter,
+    KnownRouters,
     name_for,
     path_of,
     read_contexts,
@@ -16,8 +16,8 @@ from router.cli.contexts import (
 )
 from router.errors import UsageError
 
-PROD = Context("https://ops.example.net", "t-prod")
-BOTH = Contexts("prod", {"prod": PROD, "test": Context("http://127.0.0.1:8001")})
+PROD = KnownRouter("https://ops.example.net", "t-prod")
+BOTH = KnownRouters("prod", {"prod": PROD, "test": KnownRouter("http://127.0.0.1:8001")})
 
 
 class Drawer:
@@ -101,14 +101,14 @@ def test_a_router_that_nobody_knows(environ: dict[str, str], server: str, said: 
 def test_use_and_forget() -> None:
     assert BOTH.using(None).chosen({}) is None
     assert BOTH.using("test").chosen({}) == "test"
-    assert BOTH.without("prod") == Contexts(None, {"test": BOTH.routers["test"]})
+    assert BOTH.without("prod") == KnownRouters(None, {"test": BOTH.routers["test"]})
     assert BOTH.without("test").in_use == "prod"
     with pytest.raises(UsageError, match="no router is known as 'x'"):
         BOTH.using("x")
 
 
 def test_a_token_in_the_keyring_is_asked_for_there() -> None:
-    kept = Context("https://ops.example.net", in_keyring=True)
+    kept = KnownRouter("https://ops.example.net", in_keyring=True)
     assert token_of("prod", kept, Drawer(prod="t")) == "t"
     for keyring in (None, Drawer(test="t")):
         with pytest.raises(
