@@ -110,7 +110,7 @@ WAYS: Mapping[str, Way] = {
         "An incident in PagerDuty, one for each event and thing",
         """\
       http:
-        url: https://events.pagerduty.com/v2/enqueue
+        url: https://events.pagerduty.com/v2/enqueue   # in the EU: events.eu.pagerduty.com
         json:
           routing_key: "{{ secret.pagerduty_key }}"
           event_action: trigger
