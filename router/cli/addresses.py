@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from router.cli.completion_values import endpoint_names
+from router.cli.endpoint_argument import endpoint_argument
 from router.cli.generations import rules_to_read
 from router.cli.open_store import read_store
 from router.cli.options import Options, addressed, place_options
@@ -22,7 +22,7 @@ LastReceived = tuple[int | None, int | None]
 
 
 @click.command()
-@click.argument("endpoint", required=False, shell_complete=endpoint_names)
+@endpoint_argument()
 @place_options("dev", "store")
 @click.option("--settings", is_flag=True, help="What to enter at each sender.")
 def addresses(*, place: Options, endpoint: str | None, settings: bool) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from router.cli.completion_values import endpoint_names
+from router.cli.endpoint_argument import endpoint_argument
 from router.cli.options import Options, place_options
 from router.errors import UsageError
 
 
 @click.command()
-@click.argument("endpoint", required=False, shell_complete=endpoint_names)
+@endpoint_argument()
 @place_options("dev", "store", "listen", "admin", "server")
 @click.option("--refused", metavar="ID|last", help="A request that the running server refused.")
 @click.option(

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import click
 
 from router.cli.admin import AdminClient
-from router.cli.completion_values import endpoint_names
 from router.cli.consent import Consent, consent_options, refuse_silence
+from router.cli.endpoint_argument import endpoint_argument
 from router.cli.options import Options, addressed, place_options
 from router.cli.output import counted, note, print_json, print_table, timestamp, visible, when
 from router.model.recovery import Recovery, RecoveryPlan
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @click.command()
-@click.argument("endpoint", shell_complete=endpoint_names)
+@endpoint_argument(required=True)
 @place_options("dev", "store", "admin", "server")
 @click.option(
     "--since",

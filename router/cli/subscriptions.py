@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from router.cli.completion_values import endpoint_names
+from router.cli.endpoint_argument import endpoint_argument
 from router.cli.options import Options, place_options
 
 TIMEOUT_S = 30.0
@@ -85,7 +86,7 @@ def send_test(ctx: click.Context, /, *, place: Options, **given: Any) -> None:
 
 
 @subscriptions.command(name="list")
-@click.argument("endpoint", required=False, shell_complete=endpoint_names)
+@endpoint_argument()
 @place_options("dev", "store")
 def list_made(*, place: Options, endpoint: str | None) -> None:
     """What was subscribed from here, newest first."""

@@ -57,11 +57,14 @@ BESIDE = {
 """Who has the first has the others."""
 
 SELECTOR = tuple(f"--{name}" for name in ABOUT)
-PARTS: dict[str, str] = {
+PARTS = {
     "dead": "all its jobs are in one state",
     "explain": "one delivery is explained, and with --payload one that is not stored",
     "listen": "what comes from now on, before any job has a state",
     "recover": "a sender is asked for all since a time",
+    **dict.fromkeys(
+        ("addresses", "doctor", "subscriptions list"), "an endpoint is all that there is to choose"
+    ),
     "audit": "lines of people, not of deliveries",
     "token new": "--until is when it ends",
     "shapes learn": "the newest of each endpoint",
