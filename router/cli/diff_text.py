@@ -5,9 +5,9 @@ from itertools import chain
 
 from router.cli.output import counted, timestamp, visible
 from router.expressions import JSON, encode_json
+from router.expressions.changes import Change
 from router.legible import cut
 from router.rehearsal.diff import CallChange, Difference, Effect
-from router.rehearsal.plain import Change
 
 EXAMPLES_SHOWN = 3
 CHANGES_SHOWN = 8

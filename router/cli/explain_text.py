@@ -6,6 +6,7 @@ from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import rule_lines, verdict
 from router.cli.flags import flags_text
 from router.cli.output import timestamp, visible
+from router.model.delivery import full_name
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short
 from router.web.pages.shown import dedupe, verified
@@ -44,7 +45,7 @@ def _head(found: Explanation) -> Iterator[str]:
 
 
 def _event(e: EventReading, whole: bool) -> Iterator[str]:
-    name = e.event.name if e.event.action is None else f"{e.event.name}.{e.event.action}"
+    name = full_name(e.event.name, e.event.action)
     yield from ("", f"event {e.event.index}: {visible(name)} {e.event.id}".rstrip())
     if e.known:
         yield "  a duplicate event: it was not routed; these are the results it would have had"

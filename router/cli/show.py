@@ -27,7 +27,7 @@ from router.cli.output import (
 from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, full_name
 from router.model.job import ENDED, Attempt, Job
 from router.store.values import DeliveryRecord, Selector
 from router.web.pages.shown import verified
@@ -120,7 +120,7 @@ def _print(record: DeliveryRecord) -> None:
         ("rules", f"generation {d.generation[:16]}"),
     ]
     for event in record.events[:_EVENTS_SHOWN]:
-        name = event.name if event.action is None else f"{event.name}.{event.action}"
+        name = full_name(event.name, event.action)
         lines.append(("event", f"{event.index}: {visible(name)} {event.id}"))
     if (more := len(record.events) - _EVENTS_SHOWN) > 0:
         lines.append(("", f"… and {more} more (--json lists them)"))

@@ -119,7 +119,10 @@ class Delivery(msgspec.Struct, frozen=True):
 
 
 class DeliverySummary(msgspec.Struct, frozen=True):
-    """A delivery as a list shows it: no body, but its events, copies and jobs by state."""
+    """
+    A delivery as a list shows it: no body, but its events, copies and jobs by state. `events` are
+    their names, by which they are selected; `full_names` have the action too.
+    """
 
     id: str
     endpoint: str
@@ -135,6 +138,12 @@ class DeliverySummary(msgspec.Struct, frozen=True):
     jobs: dict[str, int]
     flags: tuple[str, ...]
     replay_of: str | None
+    full_names: tuple[str, ...] = ()
+
+
+def full_name(event: str, action: str | None) -> str:
+    """An event with its action, as `events` of a rule name it: `pull_request.opened`."""
+    return event if action is None else f"{event}.{action}"
 
 
 def as_request(delivery: Delivery) -> InboundRequest:

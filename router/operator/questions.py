@@ -13,7 +13,8 @@ import msgspec
 from router.clock import Clock
 from router.errors import NotFound
 from router.legible import exact
-from router.model.delivery import DeliverySummary, as_request
+from router.model.delivery import DeliverySummary, as_request, full_name
+from router.model.job import Job
 from router.model.operations import Replay
 from router.model.target import TargetNow
 from router.operator import answers, rows
@@ -47,6 +48,8 @@ Place = tuple[str, int]
 
 PAGE = 50
 """Lines of a list whose selector sets no limit."""
+
+EVENTS_NAMED = 1_000
 
 _RULESETS_KEPT = 4
 
@@ -114,6 +117,19 @@ class StoreQuestions:
         fitting = [job for one in stored for job in one.jobs]
         page, after = _page("jobs", fitting, limit, lambda job: job.id)
         return answers.Jobs(page, after, *_examined(search))
+
+    async def full_names(self, jobs: Iterable[Job]) -> dict[str, str]:
+        """
+        The events of a list's jobs with their actions, by the events' ids. Of large batches some
+        are left out.
+        """
+        deliveries = list(dict.fromkeys([job.delivery for job in jobs]))
+        found: dict[str, str] = {}
+        for start in range(0, len(deliveries), PAGE):
+            some = Selector(ids=tuple(deliveries[start : start + PAGE]), limit=EVENTS_NAMED)
+            events = await self._store.events(some)
+            found |= {event.id: full_name(event.name, event.action) for event in events}
+        return found
 
     async def attempts(self, selector: Selector, cursor: str | None = None) -> answers.Attempts:
         """Ended attempts."""

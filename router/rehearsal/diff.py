@@ -12,10 +12,11 @@ import msgspec
 
 from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
-from router.model.delivery import Delivery, DeliveryEvent, as_request
+from router.expressions.changes import Change, changes
+from router.model.delivery import Delivery, DeliveryEvent, as_request, full_name
 from router.model.job import Job, NewJob, committed
 from router.model.settings import Target
-from router.rehearsal.plain import MORE, Change, changes, plain
+from router.rehearsal.plain import MORE, plain
 from router.rehearsal.senders import URL, url_secrets
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
@@ -200,7 +201,7 @@ def _event_effect(
     run: _RuleRun, kind: EffectKind, delivery: Delivery, calls: tuple[CallChange, ...] = ()
 ) -> Effect:
     event = run.events[0]
-    name = event.name if event.action is None else f"{event.name}.{event.action}"
+    name = full_name(event.name, event.action)
     return Effect(
         run.rule.id,
         kind,

@@ -1,29 +1,18 @@
-"""Rules and calls as plain values, and where two such values differ."""
+"""Rules and calls as plain values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from router.expressions import JSON, Expression, NotJson, Template, decode_json
-from router.expressions.compare import same
 
 HIDDEN = frozenset({"shown_url", "shown_body", "trace", "sign_keys", "tls_key"})
 """Fields of calls that repeat others, that differ at each delivery, or that hold only secrets."""
 
 MORE = 20
 """Differences shown of one pair of values."""
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One place where two values differ; `old` or `new` is None, and so marked, where none is."""
-
-    path: str
-    old: JSON
-    new: JSON
-    added: bool = False
-    removed: bool = False
 
 
 def plain(value: Any, folder: str = "") -> JSON:
@@ -63,27 +52,3 @@ def _listed(items: list[JSON]) -> JSON:
     )
     names = [i[0] for i in items] if pairs else []
     return dict(items) if pairs and len(set(names)) == len(names) else items
-
-
-def changes(old: JSON, new: JSON, path: str = "") -> Iterator[Change]:
-    """Where they differ, at the deepest place that both have."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        yield from _by_name(old, new, path)
-    elif isinstance(old, list) and isinstance(new, list):
-        pairs = [dict(enumerate(items)) for items in (old, new)]
-        yield from _by_name(pairs[0], pairs[1], path, place="[{}]")
-    elif not same(old, new):
-        yield Change(path, old, new)
-
-
-def _by_name(
-    old: Mapping[Any, JSON], new: Mapping[Any, JSON], path: str, place: str = ".{}"
-) -> Iterator[Change]:
-    for key in dict.fromkeys((*old, *new)):
-        inner = (path + place.format(key)).removeprefix(".")
-        if key not in new:
-            yield Change(inner, old[key], None, removed=True)
-        elif key not in old:
-            yield Change(inner, None, new[key], added=True)
-        else:
-            yield from changes(old[key], new[key], inner)

@@ -12,6 +12,7 @@ import msgspec
 
 from router.expressions import JSON, FieldNeed, UnusableCondition, needs_of, unusable_of
 from router.expressions.trace import TracePart, part_of
+from router.model.delivery import full_name
 from router.rules.index import UNREADABLE, Index, as_one, index_needs
 from router.rules.match import Matcher, Wanting
 from router.rules.ruleset import Ruleset
@@ -111,7 +112,7 @@ def _event(
     indexes = _indexes(both)
     return EventCost(
         sample.endpoint,
-        sample.event if sample.action is None else f"{sample.event}.{sample.action}",
+        full_name(sample.event, sample.action),
         sum(len(index.filing()) + len(index.always) for index in indexes),
         len(places),
         sum(leaves[place] for place in places),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from router.clock import Clock
 from router.errors import NotFound
 from router.model.activity import HOUR_S, QUARTER_S, ActivityCount
-from router.model.delivery import Delivery, DeliverySummary
+from router.model.delivery import Delivery, DeliverySummary, full_name
 from router.model.job import (
     Attempt,
     Job,
@@ -232,6 +232,7 @@ class ModelLists(ModelNodes):
             jobs=jobs,
             flags=delivery.flags,
             replay_of=delivery.replay_of,
+            full_names=tuple(dict.fromkeys(full_name(e.name, e.action) for e in events)),
         )
 
     async def delivery(self, prefix: str) -> DeliveryRecord | None:

@@ -8,7 +8,7 @@ from zlib import crc32
 import msgspec
 
 from router.kinds import NUMBERED
-from router.model.delivery import Delivery, DeliveryEvent, DeliverySummary
+from router.model.delivery import Delivery, DeliveryEvent, DeliverySummary, full_name
 from router.model.job import Attempt, Job, Predecessor
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.common.states import DELIVERY_STATES, OUTCOMES, STATES
@@ -147,10 +147,11 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
 
 def to_summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
     """
-    A delivery as a list shows it: from its id, endpoint, time, state, names, meta, size of its
+    A delivery as a list shows it: from its id, endpoint, time, state, events, meta, size of its
     body, count of copies and time of the last one.
     """
-    id_, endpoint, received_at, state, names, meta, size, copies, seen = row
+    id_, endpoint, received_at, state, blob, meta, size, copies, seen = row
+    events = decode_events(blob)
     m = decode_meta(meta)
     return DeliverySummary(
         id=id_,
@@ -158,7 +159,7 @@ def to_summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
         provider=m.provider,
         received_at=received_at,
         state=DELIVERY_STATES[state],
-        events=decode_names(names),
+        events=tuple(dict.fromkeys([e.name for e in events])),
         event_count=m.event_count,
         body_bytes=size,
         verified_by=m.verified_by,
@@ -167,6 +168,7 @@ def to_summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
         jobs=jobs,
         flags=m.flags,
         replay_of=m.replay_of,
+        full_names=tuple(dict.fromkeys([full_name(e.name, e.action) for e in events])),
     )
 
 

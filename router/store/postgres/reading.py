@@ -43,7 +43,7 @@ async def deliveries(tx: Tx, selector: Selector) -> tuple[DeliverySummary, ...]:
     """Newest first."""
     sql, asked = (await selection.of(tx, selector)).deliveries()
     rows = await tx.all(
-        "SELECT d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, octet_length(d.body), "
+        "SELECT d.id, d.endpoint, d.received_at, d.state, d.events, d.meta, octet_length(d.body), "
         f"c.count, c.last_seen_at FROM {first_of(sql)} "
         "LEFT JOIN copies c ON c.delivery = d.id ORDER BY d.id DESC",
         *asked,
@@ -56,13 +56,7 @@ async def deliveries(tx: Tx, selector: Selector) -> tuple[DeliverySummary, ...]:
         [f"dlv_{id_}" for id_ in jobs],
     ):
         jobs[delivery][STATES[state]] = count
-    return tuple([_summary(row, jobs[row[0]]) for row in rows])
-
-
-def _summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
-    id_, endpoint, received_at, state, names, *rest = row
-    values = (f"dlv_{id_}", endpoint, received_at, state, unescape(names), *rest)
-    return to_summary(values, jobs)
+    return tuple([to_summary((f"dlv_{row[0]}", *row[1:]), jobs[row[0]]) for row in rows])
 
 
 async def delivery(tx: Tx, prefix: str) -> DeliveryRecord | None:

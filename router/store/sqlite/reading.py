@@ -55,7 +55,7 @@ def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySumm
     """Newest first."""
     sql, asked = SqliteSelection(selector).deliveries()
     rows = db.execute(
-        "SELECT d.n, d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, length(d.body), "
+        "SELECT d.n, d.id, d.endpoint, d.received_at, d.state, d.events, d.meta, length(d.body), "
         "c.count, c.last_seen_at FROM (SELECT d.n FROM deliveries d "
         f"WHERE {sql} ORDER BY d.id DESC LIMIT ?) chosen "
         "JOIN deliveries d ON d.n = chosen.n LEFT JOIN copies c ON c.delivery = d.n "

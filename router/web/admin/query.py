@@ -17,7 +17,7 @@ from router.store.values import Selector
 from router.suggest import did_you_mean
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
-FIELDS_MAX = 30
+FIELDS_MAX = LIMIT_MAX + 30
 JOB_STATES: tuple[str, ...] = get_args(JobState)
 DELIVERY_STATES: tuple[str, ...] = (*get_args(DeliveryState), *JOB_STATES)
 
@@ -35,7 +35,7 @@ SPAN = tuple([QueryParameter(n, f"{ABOUT[n]} Or Unix milliseconds.") for n in TI
 STATE = QueryParameter("state", ABOUT["state"])
 WHERE = QueryParameter("where", ABOUT["where"])
 SELECTOR = (
-    QueryParameter("id", "An id or its first 4 characters or more; several with commas."),
+    QueryParameter("id", "An id or its first 4 characters or more; several with commas or again."),
     *(QueryParameter(n, ABOUT[n]) for n in ("endpoint", "rule", "event")),
     *SPAN,
     *(QueryParameter(n, ABOUT[n]) for n in ("replay", "cause")),
@@ -109,9 +109,9 @@ def _values(query_string: bytes, allowed: list[str]) -> Mapping[str, str]:
     for name, value in pairs:
         if name not in allowed:
             raise UsageError(f"no parameter {name[:60]!r}; {_hint(name, allowed)}")
-        if name in values:
+        if name in values and name != "id":
             raise UsageError(f"{name} is given twice")
-        values[name] = value
+        values[name] = f"{values[name]},{value}" if name in values else value
     return values
 
 

@@ -6,6 +6,7 @@ from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
 
 from router.web.admin.request import Connection
+from router.web.pages.compare import ComparePages
 from router.web.pages.context import PageContext, Services
 from router.web.pages.deliveries import DeliveryPages
 from router.web.pages.guard import PagesAdmission
@@ -19,7 +20,16 @@ from router.web.pages.tokens import TokenPages
 from router.web.pages.try_condition import TryPages
 
 HANDLERS: list[type[Controller]] = [
-    *(OverviewPages, LivePages, DeliveryPages, JobPages, TryPages, RouterPages, TokenPages),
+    *(
+        OverviewPages,
+        LivePages,
+        DeliveryPages,
+        JobPages,
+        ComparePages,
+        TryPages,
+        RouterPages,
+        TokenPages,
+    ),
     *(Login, StaticFiles),
 ]
 

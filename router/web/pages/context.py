@@ -115,6 +115,7 @@ class PageContext(Services, frozen=True):
             f"{name}.html",
             400 if error else 200,
             found=found,
+            names=await self.questions.full_names(getattr(found, "jobs", ())),
             asked={n: given.get(n, "") for n in ("id", *SELECTED)},
             error=error,
             states=states,

@@ -7,7 +7,9 @@ from litestar import Controller, Response
 from litestar.params import FromPath
 
 from router.errors import NotFound
+from router.model.delivery import Delivery, full_name
 from router.rules.explain import MATCHED
+from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord
 from router.web.admin.query import DELIVERY_STATES, Query, QueryParameter
 from router.web.admin.reads import BYTES
@@ -54,10 +56,12 @@ class DeliveryPages(Controller):
             d=d,
             provider=ruleset.provider_name(d.endpoint, d.provider),
             body=shown.shown_body(d.body, whole=query.text("body") == "all"),
+            root=_root(ruleset, d),
             headers=d.headers[:HEADERS_SHOWN],
             verified=shown.verified(d),
             dedupe=shown.dedupe(record),
             events=record.events[:EVENTS_SHOWN],
+            names={e.id: full_name(e.name, e.action) for e in record.events},
             jobs=record.jobs[:JOBS_SHOWN],
             curl=curl(d, address) if context.bodies else None,
             name=context.name(),
@@ -75,6 +79,14 @@ class DeliveryPages(Controller):
     async def replay(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """New jobs from it."""
         return await context.replay((delivery,))
+
+
+def _root(ruleset: Ruleset, delivery: Delivery) -> str:
+    """What its body is to a condition: `payload[]` a list, each item the payload of one event."""
+    provider = ruleset.providers.get(delivery.provider)
+    if provider is None or not provider.splits:
+        return "payload"
+    return "payload[]" if delivery.body.lstrip()[:1] == b"[" else "body"
 
 
 async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Pages of work: jobs, dead ones by cause, replays, and the plan of one before it is made."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ from litestar.params import FromPath
 from router.errors import NotFound
 from router.model.job import OPEN
 from router.model.operations import Change
+from router.model.selector import Criteria
 from router.operator.answers import Cancelled, JobOutput, Revived
 from router.operator.requests import ChangeRequest, ReplayRequest
 from router.store.values import Selector
@@ -55,12 +57,13 @@ class JobPages(Controller):
         """A job with its attempts, and what it writes while it runs."""
         found, bodies = context.request.visible(await context.questions.job(job)), context.bodies
         one = found.job
+        names = await context.questions.full_names([one])
         output = JobOutput(running=False)
         if one.state == "running" and bodies:
             output = await context.running.output(one.id, "")
         return context.page(
             "job.html", job=one, attempts=found.attempts, output=output, open=one.state in OPEN,
-            name=context.name(),
+            name=context.name(), event=names.get(one.event_id, one.event),
         )  # fmt: skip
 
     @action("/jobs/{job:str}/{verb:str}")
@@ -85,16 +88,19 @@ class JobPages(Controller):
         """What a verb would do. Nothing is done by looking."""
         query = context.query(*SELECTOR, WHERE, STATE, *_PLAN)
         given = query.selector((*DELIVERY_STATES, *JOB_STATES))
-        chosen = selector_of({n: str(v) for n in SELECTED if (v := getattr(given, n)) is not None})
-        asked = chosen.as_json()
+        fields = {n: str(v) for n in SELECTED if (v := getattr(given, n)) is not None}
+        chosen = _chosen(fields, given.ids)
+        asked = {**({"id": ",".join(given.ids)} if given.ids else {}), **fields}
         verb = query.text("verb") or "replay"
         form: dict[str, Any] = {}
         if verb == "replay":
             again = query.text("again") == "yes"
             form = {"name": context.name(), **({"again": "yes"} if again else {})}
-            planned = await context.verbs.plan_replay(ReplayRequest((), chosen, again=again))
+            wanted = ReplayRequest(given.ids, chosen, again=again)
+            planned = await context.verbs.plan_replay(wanted)
         else:
-            planned = await context.verbs.plan_change(_change(verb), ChangeRequest((), chosen))
+            change = ChangeRequest(given.ids, chosen)
+            planned = await context.verbs.plan_change(_change(verb), change)
         if planned.until is not None:
             form["until"] = planned.until
         others = [one for one in _VERBS if one != verb and _fits(one, asked.get("state"))]
@@ -108,10 +114,11 @@ class JobPages(Controller):
     @action("/plan/{verb:str}")
     async def make(self, context: Given[PageContext], verb: FromPath[str]) -> Shown:
         """What was planned."""
-        selector = selector_of(context.form)
+        ids = tuple(filter(None, context.form.get("id", "").split(",")))
+        selector = _chosen(context.form, ids)
         if verb == "replay":
-            return await context.replay((), selector)
-        done = await _changed(context, verb, ChangeRequest((), selector))
+            return await context.replay(ids, selector)
+        done = await _changed(context, verb, ChangeRequest(ids, selector))
         return context.page("done.html", done=msgspec.structs.asdict(done))
 
     @page("/replays")
@@ -126,8 +133,14 @@ class JobPages(Controller):
         found = await context.questions.replay(replay)
         made = await context.questions.jobs(Selector(replay=found.id, limit=50))
         return context.page(
-            "replay.html", replay=found, jobs=context.request.visible(made.jobs), more=made.next
-        )
+            "replay.html", replay=found, jobs=context.request.visible(made.jobs), more=made.next,
+            names=await context.questions.full_names(made.jobs),
+        )  # fmt: skip
+
+
+def _chosen(fields: Mapping[str, str], ids: tuple[str, ...]) -> Criteria | None:
+    """What is selected, perhaps besides ids. Raises UsageError: nothing is."""
+    return None if ids and not any(map(fields.get, SELECTED)) else selector_of(fields)
 
 
 def _change(verb: str) -> Change:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from router.expressions import JSON, FieldNeed, encode_json
 from router.expressions.trace import Found
-from router.legible import cut, moment, size_text, span, visible, visible_block
+from router.legible import cut, exact, moment, size_text, span, visible, visible_block
 from router.operator.audit_text import asked_words, origin
 from router.rules.explain_words import change_words, found_words, passed_words, verdict_word
 from router.web.pages.assets import Assets
@@ -59,6 +59,7 @@ class Renderer:
         self._environment.globals |= {"asset": assets.paths.__getitem__, "found_text": found_text}
         self._environment.filters |= {
             "moment": moment,
+            "exact": exact,
             "span": span,
             "line": visible,
             "value": value_text,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from router.legible import moment, pretty
+from router.legible import pretty
 from router.model.delivery import RECOVERED, Delivery
 from router.store.values import DeliveryRecord
 
@@ -46,4 +46,4 @@ def dedupe(record: DeliveryRecord) -> str:
     if not (copies := record.duplicates):
         return f"{new}; received once"
     again = "copy" if copies == 1 else "copies"
-    return f"{new}; {copies} {again} received and dropped, the last {moment(record.last_seen_at)}"
+    return f"{new}; {copies} {again} received and dropped"

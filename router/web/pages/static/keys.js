@@ -35,6 +35,7 @@
     t: () => toFirst("[data-key=t]"),
     "/": () => toFirst("[data-key=search]"),
     "?": help,
+    x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(),
     u: () => document.querySelector("[data-key=up]")?.click(),
   };
 
@@ -47,24 +48,21 @@
     }
   });
 
-  for (const button of document.querySelectorAll("[data-copy]")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      const from = document.getElementById(button.dataset.copy);
-      const was = button.textContent;
-      try {
-        await navigator.clipboard.writeText(from.textContent);
-        button.textContent = "copied";
-      } catch {
-        const range = document.createRange();
-        range.selectNodeContents(from);
-        getSelection().removeAllRanges();
-        getSelection().addRange(range);
-        button.textContent = "selected: copy it";
-      }
-      setTimeout(() => { button.textContent = was; }, 2000);
-    });
-  }
+  document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const from = document.getElementById(button.dataset.copy);
+    const was = button.textContent;
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+      button.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(from);
+      button.textContent = "selected: copy it";
+    }
+    setTimeout(() => { button.textContent = was; }, 2000);
+  });
 
   for (const button of document.querySelectorAll("[data-help]")) {
     button.hidden = false;

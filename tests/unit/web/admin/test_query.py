@@ -7,6 +7,7 @@ from router.store.values import Selector
 from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
+    FIELDS_MAX,
     LIMIT,
     SELECTOR,
     STATE,
@@ -44,6 +45,11 @@ def test_the_selector_takes_every_parameter() -> None:
     assert ask("limit=9999&rule=").selector() == Selector(limit=500)
 
 
+def test_an_id_may_be_given_again_as_boxes_of_a_form_are() -> None:
+    asked = "&".join(f"id=dlv_{n:04d}" for n in range(500))
+    assert len(ask(asked).selector().ids) == 500
+
+
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
@@ -59,7 +65,7 @@ def test_the_selector_takes_every_parameter() -> None:
         ("since=1h&until=2h", "swap them"),
         ("rule=%ff", "malformed"),
         ("rule=\xe4", "malformed"),
-        ("&".join(["rule=a"] * 50), "malformed"),
+        ("&".join(["id=a"] * (FIELDS_MAX + 1)), "malformed"),
     ],
 )
 def test_what_is_not_understood_is_refused(text: str, reported: str) -> None:

@@ -274,7 +274,7 @@ class Rig:
         """A path of every page that is there."""
         found = [v.path.format_map(self.ids) for v in self.views() if v.method == "GET"]
         queries = ["/plan?state=dead", "/deliveries?where=payload.text", "/jobs?state=dead"]
-        return [p for p in found if p not in ("/plan", "/live/feed")] + queries
+        return [p for p in found if p not in ("/plan", "/compare", "/live/feed")] + queries
 
 
 class Nodes(HTMLParser):

@@ -102,7 +102,7 @@ async def test_a_large_body_is_shown_in_part_and_given_whole(free: Rig) -> None:
     body = b'{"a": "' + b"x" * 40_000 + b'"}'
     (one,) = await stored(free, 1, body=body)
     page = await page_of(free, f"/deliveries/{one}")
-    assert len(page) < 46_000 + shown.BODY_SHOWN
+    assert len(page) < 48_000 + shown.BODY_SHOWN
     assert "show all of it" in page
     assert "x" * 40_000 in await page_of(free, f"/deliveries/{one}?body=all")
     whole = await free.get(f"/deliveries/{one}/body")
@@ -188,6 +188,67 @@ async def test_what_is_revived_or_cancelled_is_planned_first(
     assert (await rig.ask("POST", f"/plan/{verb}", form=fields)).status == 200
     [line, _] = await rig.store.reads.audited(None, None, 9)
     assert (line.verb, line.count) == (verb, count)
+
+
+@pytest.mark.parametrize(("verb", "made"), [("replay", 2), ("revive", 1), ("cancel", 1)])
+async def test_what_is_ticked_is_planned_and_nothing_else(rig: Rig, verb: str, made: int) -> None:
+    await rig.log_in("operator")
+    jobs = {job.rule: job for job in await rig.store.reads.jobs(Selector(state="available"))}
+    for leased in (await rig.store.lease({"erp": 9}, lease="b.9", now=NOW + 10**9)).jobs:
+        await rig.store.settle(a_settlement(leased.job, "dead"))
+    ids = {
+        "replay": [rig.ids["delivery"]], "revive": [rig.ids["job"]], "cancel": [jobs["two"].id],
+    }[verb]  # fmt: skip
+    await stored(rig, 2)
+    page = await rig.get(f"/plan?verb={verb}&" + "&".join(f"id={one}" for one in ids * 2))
+    assert re.search(f"(Make|Revive|Cancel) {made} (new )?jobs", page.body.decode())
+    form = {
+        g["name"] or "": g["value"] or ""
+        for tag, g in nodes(page.body).elements
+        if tag == "input" and g.get("type") == "hidden"
+    }
+    answer = await rig.ask("POST", f"/plan/{verb}", form=form)
+    assert answer.status == (303 if verb == "replay" else 200)
+    [line, *_] = await rig.store.reads.audited(None, None, 9)
+    assert (line.verb, line.asked["ids"]) == (verb, ids * 2)
+
+
+async def test_nothing_ticked_is_nothing_planned(rig: Rig) -> None:
+    await rig.log_in("operator")
+    answer = await rig.get("/plan?verb=revive")
+    assert (answer.status, b"select some first" in answer.body) == (400, True)
+
+
+async def test_ids_among_a_selection_stay_in_the_plans_form(rig: Rig) -> None:
+    """Without them the form would do more than was planned."""
+    await rig.log_in("operator")
+    [job] = await rig.store.reads.jobs(Selector(state="available", rule="two"))
+    page = (await rig.get(f"/plan?verb=cancel&rule=two&id={job.id}")).body.decode()
+    assert f'name="id" value="{job.id}"' in page
+    assert 'name="rule" value="two"' in page
+
+
+async def test_events_are_named_with_their_actions_in_every_list(free: Rig) -> None:
+    maker = Maker(seed=9)
+    delivery = maker.delivery()
+    event = maker.event(name="pull_request", action="opened")
+    job = maker.job(event="pull_request", event_id=event.id)
+    await free.store.accept(Acceptance(delivery, (event,), (job,)))
+    for path in (
+        "/live", "/deliveries", "/jobs", f"/jobs/{job.id}", f"/deliveries/{delivery.id}",
+    ):  # fmt: skip
+        assert "pull_request.opened" in await page_of(free, path), path
+
+
+async def test_a_long_batch_stands_behind_its_jobs(free: Rig) -> None:
+    maker = Maker(seed=9)
+    delivery = maker.delivery()
+    events = tuple(maker.event(n, name="open", action=f"a{n}") for n in range(60))
+    job = maker.job(event="open", event_id=events[0].id)
+    await free.store.accept(Acceptance(delivery, events, (job,)))
+    page = await page_of(free, f"/deliveries/{delivery.id}")
+    assert page.index(job.id) < page.index('id="events"') < page.index("open.a1 <")
+    assert "and 40 more" in page
 
 
 async def test_what_a_replay_has_made_again_is_not_planned_to_be_revived(rig: Rig) -> None:
@@ -291,7 +352,7 @@ def test_an_answer_is_cut_and_its_json_twin_left_out(bodies: bool) -> None:
     attempts = [Attempt("j", n, 0, 5, "succeeded", None, result, "g") for n in range(1, 54)]
     page = Renderer(Assets()).page(
         "job.html", job=a_job(), attempts=attempts, bodies=bodies, output=JobOutput(running=False),
-        standing=None, open=False, proof="", name="", may_change=False,
+        standing=None, open=False, proof="", name="", may_change=False, event="order",
     ).decode()  # fmt: skip
     assert "3 earlier attempts" in page
     assert ("attempt 3 " in page, "attempt 4 " in page) == (False, True)
@@ -313,7 +374,7 @@ def test_an_answer_is_cut_and_its_json_twin_left_out(bodies: bool) -> None:
 def test_what_a_job_on_another_router_writes(output: JobOutput, words: str) -> None:
     page = Renderer(Assets()).page(
         "job.html", job=a_job(), attempts=(), bodies=True, output=output,
-        standing=None, open=True, now=0, proof="", name="", may_change=False,
+        standing=None, open=True, now=0, proof="", name="", may_change=False, event="order",
     ).decode()  # fmt: skip
     assert words in page
     assert ("no &lt;answer&gt;" in page) == (output.unasked is not None)
