@@ -35,7 +35,8 @@ def _head(found: Explanation) -> Iterator[str]:
     yield f"endpoint  {d.endpoint} ({d.provider})"
     if record is not None:
         yield f"verified  {verified(d)}"
-        yield f"dedupe    {dedupe(record)}"
+        last = f", the last {timestamp(record.last_seen_at)}" if record.last_seen_at else ""
+        yield f"dedupe    {dedupe(record)}{last}"
     if d.flags:
         yield f"flags     {flags_text(d.flags)}"
     yield f"rules     {found.by}"
