@@ -5,7 +5,7 @@
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const parent = walker.currentNode.parentElement;
-    if (parent.closest("pre, code, .mono, textarea, script, .skip") || !parent.offsetParent) continue;
+    if (parent.closest("pre, code, .mono, textarea, script, .skip, .unseen") || !parent.offsetParent) continue;
     for (const word of walker.currentNode.data.matchAll(/[^\s\-/?.]+/g)) {
       if (word[0].length > LONGEST) continue;
       const range = document.createRange();

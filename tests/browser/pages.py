@@ -7,6 +7,7 @@ from tests.browser.rig import Served
 LOOKS = {
     "desk-light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
     "phone-dark": {"viewport": {"width": 390, "height": 780}, "color_scheme": "dark"},
+    "tablet-dark": {"viewport": {"width": 800, "height": 900}, "color_scheme": "dark"},
     "desk-dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "phone-light": {"viewport": {"width": 320, "height": 700}, "color_scheme": "light"},
 }
@@ -22,6 +23,7 @@ PAGES = {
     "/deliveries/{delivery}/try": ("Try a condition", "Fields of this event"),
     "/deliveries/{delivery}/try?rule=yes&text=payload.id+%3E+1": ("Verdict", "tests:"),
     f"/deliveries/{{delivery}}/try?text={CONDITION}": ("is a text and", "Use decimal("),
+    "/compare?id={delivery}&id={other}": ("Side by side", "payload.note"),
     "/jobs": ("Jobs", "paid-orders / log"),
     "/jobs/{job}": ("Attempts", "dead", "to-the-erp"),
     "/dead": ("Dead letters, by cause", "to-the-erp", "410"),
@@ -50,6 +52,7 @@ def ids_of(router: Served) -> dict[str, str]:
     router.replay(delivery)
     return {
         "delivery": delivery,
+        "other": router.api("/api/deliveries")["deliveries"][-1]["id"],
         "job": router.api("/api/jobs?state=dead")["jobs"][0]["id"],
         "cause": router.api("/api/dead")["causes"][0]["key"],
         "replay": router.api("/api/replays")["replays"][0]["id"],
