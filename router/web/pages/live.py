@@ -42,14 +42,10 @@ class LivePages(Controller):
 
 
 async def _newest(context: PageContext) -> list[tuple[int, str, Any]]:
-    """
-    When each came, whether it is a `delivery` or was `refused`, and what it is. Refused ones are
-    there as far back as the deliveries reach.
-    """
+    """When each came, whether it is a `delivery` or was `refused`, and what it is."""
     selector = context.query(LIMIT).selector()
     deliveries = (await context.questions.deliveries(selector)).deliveries
     refused = (await context.running.refusals(MOST)).refusals
     rows: list[tuple[int, str, Any]] = [(d.received_at, "delivery", d) for d in deliveries]
-    oldest = rows[-1][0] if len(rows) == selector.limit else 0
-    rows += [(r["at"], "refused", r) for r in refused if r["at"] >= oldest]
+    rows += [(r["at"], "refused", r) for r in refused]
     return sorted(rows, key=lambda row: row[0], reverse=True)[: selector.limit]

@@ -48,11 +48,6 @@ async def test_refused_requests_stand_between_deliveries(free: Rig) -> None:
     assert await shown(free, "?limit=2") == ["/refused/ref_9", delivery]
 
 
-async def test_what_is_older_than_all_deliveries_shown_is_left_out(free: Rig) -> None:
-    refuse(free, NOW - 1)
-    assert await shown(free, "?limit=1") == [f"/deliveries/{free.ids['delivery']}"]
-
-
 async def test_without_bodies_no_refused_request_is_linked(rig: Rig) -> None:
     await rig.log_in("hidden")
     assert "/refused" in await shown(rig)
