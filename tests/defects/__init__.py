@@ -7,7 +7,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
-`checking.py`, `testing_rules.py`, `never_shown.py` and `alerts.py` list them.
+`checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py` and `pages_of_now.py`
+list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -26,6 +27,7 @@ from tests.defects.missed import MISSED
 from tests.defects.never_shown import NEVER_SHOWN
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
+from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.proving_functions import PROVING_FUNCTIONS
@@ -73,5 +75,6 @@ ALL = (
     *TESTING_RULES,
     *NEVER_SHOWN,
     *ALERTS,
+    *PAGES_OF_NOW,
     *COUNTING,
 )

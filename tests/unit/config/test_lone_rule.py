@@ -40,26 +40,31 @@ def checked(ruleset: Ruleset, condition: str) -> CheckedCondition:
 
 
 @pytest.mark.parametrize(
-    ("condition", "code", "better"),
+    ("condition", "code", "mark", "better"),
     [
-        ("payload.currency == EUR", "bare-word", "payload.currency == 'EUR'"),
+        ("payload.currency == EUR", "bare-word", "EUR", "payload.currency == 'EUR'"),
         (
             "def.total > 5 &&\n  payload.total_price > 500",
             "text-as-number",
+            "payload.total_price > 500",
             "def.total > 5 &&\n  decimal(payload.total_price) > 500",
         ),
-        ("payload.totl_price == '5'", "misspelt-field", "payload.total_price == '5'"),
-        ("payload.name == 'a: b' && def.totl > 1", "unknown-name", None),
-        ("payload.name ==", "expression-syntax", None),
+        (
+            "payload.totl_price == '5'",
+            "misspelt-field",
+            "totl_price",
+            "payload.total_price == '5'",
+        ),
+        ("payload.name == 'a: b' && def.totl > 1", "unknown-name", "def.totl", None),
+        ("payload.name ==", "expression-syntax", "=", None),
     ],
 )
 def test_what_check_says_stands_in_the_condition_itself(
-    ruleset: Ruleset, condition: str, code: str, better: str | None
+    ruleset: Ruleset, condition: str, code: str, mark: str, better: str | None
 ) -> None:
     [found] = checked(ruleset, condition).found
-    assert (found.code, found.line) == (code, condition.count("\n") + 1)
-    marked = condition.rsplit("\n", maxsplit=1)[-1][found.column - 1 :]
-    assert not marked.startswith(" ")
+    line, start = condition.split("\n")[found.line - 1], found.column - 1
+    assert (found.code, line[start : start + found.width]) == (code, mark)
     if better is not None:
         assert mended(condition, found) == better
         assert checked(ruleset, better).found == ()
