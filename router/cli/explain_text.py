@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import rule_lines, verdict
 from router.cli.flags import flags_text
-from router.cli.output import timestamp, visible
+from router.cli.output import aged, visible
 from router.model.delivery import full_name
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short
@@ -31,11 +31,11 @@ def explanation_lines(found: Explanation, *, whole: bool) -> Iterator[str]:
 def _head(found: Explanation) -> Iterator[str]:
     d, record = found.delivery, found.record
     if record is not None:
-        yield f"delivery  {d.id}, received {timestamp(d.received_at)}"
+        yield f"delivery  {d.id}, received {aged(d.received_at)}"
     yield f"endpoint  {d.endpoint} ({d.provider})"
     if record is not None:
         yield f"verified  {verified(d)}"
-        last = f", the last {timestamp(record.last_seen_at)}" if record.last_seen_at else ""
+        last = f", the last {aged(record.last_seen_at)}" if record.last_seen_at else ""
         yield f"dedupe    {dedupe(record)}{last}"
     if d.flags:
         yield f"flags     {flags_text(d.flags)}"

@@ -33,6 +33,9 @@ __all__ = [
     "when",
 ]
 
+COPIED = frozenset({"url", "address", "what"})
+"""Columns of what people copy, a command in the audit among it."""
+
 _SHORT_MIN = 16  # `dlv_` and twelve characters
 
 
@@ -123,7 +126,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table: as wide as the terminal, in a pipe as wide as it must be. Cells are escaped."""
     shown = [[visible(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
-        header, *lines = table_lines(columns, shown, get_terminal_size().columns)
+        header, *lines = table_lines(columns, shown, get_terminal_size().columns, COPIED)
         click.echo("\n".join((click.style(header, bold=True), *lines)))
     else:
         loud = [column.upper() for column in columns]

@@ -1,6 +1,6 @@
 """Tables of text: a line for each row, and where that is too narrow a second one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from textwrap import wrap
 from unicodedata import combining, east_asian_width
 
@@ -10,24 +10,29 @@ _GAP = "  "
 _INDENT = "    "
 
 
-def table_lines(columns: Cells, rows: Sequence[Cells], width: int | None) -> list[str]:
+def table_lines(
+    columns: Cells, rows: Sequence[Cells], width: int | None, whole: Collection[str] = ()
+) -> list[str]:
     """
     The header, then the rows, at most `width` cells of a terminal wide, if words are not longer.
 
     Words never break inside. The last column may take two lines; what else is too much for a line
-    stands below it with its column's name, unless there is nothing to say of it (`-`).
+    stands below it with its column's name, unless there is nothing to say of it (`-`). Columns
+    named in `whole` are never wrapped: they are copied, and the terminal knows where it wraps.
     """
     widths = [max(map(cells, column)) for column in zip(columns, *rows, strict=True)]
     most = _fitting(widths, width)
     if most == len(columns):
         return [_line(row, widths) for row in (columns, *rows)]
     width = width or 0
-    if most == len(columns) - 1 and (found := _with_last_wrapped(columns, rows, widths, width)):
-        return found
+    if most == len(columns) - 1 and columns[-1] not in whole:
+        found = _with_last_wrapped(columns, rows, widths, width)
+        if found is not None:
+            return found
     lines = [_line(columns[:most], widths)]
     for row in rows:
         lines.append(_line(row[:most], widths))
-        lines += [_INDENT + line for line in _below(columns[most:], row[most:], width)]
+        lines += [_INDENT + line for line in _below(columns[most:], row[most:], width, whole)]
     return lines
 
 
@@ -69,7 +74,7 @@ def _with_last_wrapped(
     return lines
 
 
-def _below(columns: Cells, row: Cells, width: int) -> list[str]:
+def _below(columns: Cells, row: Cells, width: int, whole: Collection[str]) -> list[str]:
     """`name: cell` of each that says something, as many to a line as it holds."""
     lines: list[str] = []
     for name, cell in zip(columns, row, strict=True):
@@ -79,7 +84,7 @@ def _below(columns: Cells, row: Cells, width: int) -> list[str]:
         if lines and cells(lines[-1] + _GAP + said) <= width - len(_INDENT):
             lines[-1] += _GAP + said
         else:
-            lines += _words(said, width - len(_INDENT))
+            lines += [said] if name in whole else _words(said, width - len(_INDENT))
     return lines
 
 

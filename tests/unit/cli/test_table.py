@@ -86,3 +86,13 @@ def test_no_line_is_longer_than_the_terminal(
     first = max(map(cells, [columns[0], *(row[0] for row in rows)]))
     lines = table_lines(columns, rows, width)
     assert max(map(len, lines)) <= max(width, first)
+
+
+def test_what_is_copied_is_not_wrapped() -> None:
+    rows = [["now", "router replay --rule paid"]]
+    for width in (4, 20):
+        assert table_lines(("at", "what"), rows, width, {"what"}) == [
+            "at",
+            "now",
+            "    what: router replay --rule paid",
+        ]
