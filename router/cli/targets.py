@@ -7,6 +7,7 @@ from router.cli.options import Options, place_options
 from router.cli.output import note, print_answer, print_list, timestamp, when
 from router.cli.paging import paged
 from router.cli.redraw import watched
+from router.clock import SystemClock
 from router.model.target import TargetRow
 from router.operator.requests import TargetRequest
 
@@ -99,7 +100,9 @@ def _note_of(row: TargetRow) -> str:
     if row.state == "paused":
         return f"by {row.by} since {timestamp(row.since)}: {row.reason}"
     if row.state == "failing":
-        return f"{row.reason}; next call {when(row.next_probe)}"
+        late = row.next_probe is not None and row.next_probe <= SystemClock().now()
+        nxt = "the next job tries it" if late else f"next call {when(row.next_probe)}"
+        return f"{row.reason}; {nxt}"
     if row.state == "recovering":
         return row.reason
     if row.last_error is not None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from router.cli.main import run
+from router.cli.targets import _note_of
 from router.clock import SystemClock
+from router.model.target import TargetRow
 from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -67,6 +69,20 @@ def test_a_name_that_is_none(rules: str, capsys: pytest.CaptureFixture[str]) -> 
     asyncio.run(_two_jobs(Path(rules).parent))
     assert run(["targets", "pause", "epr", "-f", rules], {}) == 2
     assert "did you mean 'erp'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("probe_in_ms", "says"),
+    [(90_000, "refused; next call "), (-1, "refused; the next job tries it")],
+)
+def test_a_failing_target_is_tried_at_a_time_or_by_the_next_job(
+    probe_in_ms: int, says: str
+) -> None:
+    probe = SystemClock().now() + probe_in_ms
+    row = TargetRow(
+        "erp", named=True, kind="http", state="failing", reason="refused", next_probe=probe
+    )
+    assert _note_of(row).startswith(says)
 
 
 def test_since_when_it_is_paused_is_shown_as_the_clock_is(
