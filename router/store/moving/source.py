@@ -162,6 +162,11 @@ class FileLedger:
     def rule_count(self, rule: bytes, *values: Any) -> Out:
         yield "rule_counts", (rule.decode(), *values)
 
+    def activity(
+        self, span_s: int, at: int, kind: bytes, name: bytes, detail: bytes, *values: Any
+    ) -> Out:
+        yield "activity", (span_s, at, kind.decode(), name.decode(), detail.decode(), *values)
+
     def fact(self, raw: bytes, value: bytes, updated_at: int) -> Out:
         name = raw.decode()
         if name.startswith(_OF_MACHINE):
@@ -270,6 +275,12 @@ STEPS = {
             ("CAST(rule AS BLOB)",),
             "evaluated, matched, errored, shadowed, counted_since, last_matched_at",
             FileLedger.rule_count,
+        ),
+        Step(
+            "activity",
+            ("span_s", "at", *[f"CAST({one} AS BLOB)" for one in ("kind", "name", "detail")]),
+            "count, total, most",
+            FileLedger.activity,
         ),
         Step("facts", ("CAST(name AS BLOB)",), "value, updated_at", FileLedger.fact),
         Step(

@@ -51,6 +51,10 @@ TABLES = {
         "rule text, evaluated bigint, matched bigint, errored bigint, shadowed bigint, "
         "counted_since bigint, last_matched_at bigint?"
     ),
+    "activity": _columns(
+        "span_s integer, at bigint, kind text, name text, detail text, count bigint, total bigint, "
+        "most bigint"
+    ),
     "facts": _columns("name text, value bytea, updated_at bigint"),
     "replays": _columns(
         "n integer, id text, asked bytea, items bytea?, state smallint, reached text, due bytea, "

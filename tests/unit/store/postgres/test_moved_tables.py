@@ -4,7 +4,6 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-from router.model.activity import ActivityCount
 from router.store.moving.source import STEPS
 from router.store.moving.tables import TABLES
 from router.store.postgres import schema
@@ -16,7 +15,6 @@ from tests.unit.store.postgres.looking import rows
 MADE_ANEW = {
     *("ledger", "nodes", "shares", "claims"),  # of this database, and of who works on it
     "groups",  # of the runs, when all of them are there
-    "activity",  # the charts of a day: they begin anew
 }
 FILLED_ANEW = {("deliveries", "xid"), ("attempts", "lease"), ("published", "local")}
 """The number of a transaction, a lease that is over, and what a machine had of its own."""
@@ -24,7 +22,6 @@ FILLED_ANEW = {("deliveries", "xid"), ("attempts", "lease"), ("published", "loca
 NOT_COPIED = {
     *(("pulse", "n"), ("pulse", "beat")),
     *(("clock_steps", name) for name in ("n", "begun", "ended", "ahead")),  # applied to all times
-    *(("activity", name) for name in ActivityCount.__struct_fields__),
     *(("generations", name) for name in ("first_delivery", "last_delivery")),
 }
 """Of a file alone."""

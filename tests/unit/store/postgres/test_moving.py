@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from router.errors import StoreRefused
+from router.model.activity import EVER, ActivityCount
 from router.model.ids import Ids
 from router.model.job import Group, NewJob, Predecessor, Turn
 from router.model.operations import Audit, Replay
@@ -92,6 +93,7 @@ async def fill(store: Store, make: Maker) -> None:
     await store.remember({"paused/x": {"reason": "r", "by": "me", "at": START_MS}}, AUDIT)
     await store.publish(GENERATION, by="here", at=START_MS)
     await store.count_rules([RuleCount("paid", 3, 2, 1, 0, START_MS, START_MS)])
+    await store.count_activity([ActivityCount(EVER, 0, "delivery", "shop", "", 9, most=START_MS)])
 
 
 async def asked(store: Store) -> dict[str, Any]:
@@ -107,6 +109,7 @@ async def asked(store: Store) -> dict[str, Any]:
         "targets": await reads.targets(),
         "causes": await reads.causes(Selector()),
         "rules": await reads.rule_counts(),
+        "activity": await reads.activity_by_name(EVER, 0),
         "replay": await reads.replay("rpl_1"),
         "published": await reads.published(),
         "facts": await reads.recall("paused/"),
