@@ -159,7 +159,7 @@ def test_a_router_that_was_logged_in_to_is_asked_until_another_is_in_use(
     here = (machines.own()["id"], "")
     assert here[0] != delivery["id"]
     code, out, _ = machines.on(machines.here, "login", machines.url, "--name", "there")
-    assert (code, out) == (0, f"there is in use: {machines.url}, as token (operator)\n")
+    assert (code, out) == (0, f"there is in use: {machines.url}, as token (admin)\n")
     monkeypatch.delenv("ROUTER_TOKEN")
 
     def seen(*more: str) -> tuple[str, str]:
