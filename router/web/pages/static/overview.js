@@ -5,6 +5,7 @@
 (function () {
   const PACE_MS = 10_000;
   const IDS = ["attention", "tiles", "charts", "endpoints", "targets", "refusals", "nodes", "overview-said"];
+  const last = {};
   let timer = null;
 
   function later() {
@@ -19,15 +20,17 @@
     try {
       const answer = await fetch("/", { cache: "no-store", redirect: "error" });
       if (!answer.ok) throw new Error();
+      document.getElementById("overview-failed").textContent = "";
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const id of IDS) {
         const old = document.getElementById(id);
         const now = fresh.getElementById(id);
-        if (now && old.innerHTML !== now.innerHTML && !inUse(old)) old.replaceWith(document.adoptNode(now));
+        if (!now || now.innerHTML === last[id] || inUse(old)) continue;
+        last[id] = now.innerHTML;
+        old.replaceWith(document.adoptNode(now));
       }
     } catch {
-      document.getElementById("overview-said").textContent =
-        "the router does not answer, or you are logged out: reload the page";
+      document.getElementById("overview-failed").textContent = "the router does not answer, or you are logged out: reload the page";
     }
     later();
   }
