@@ -1,0 +1,1 @@
+"""Thirty tasks of somebody who runs a router, and the steps that each of them takes."""
