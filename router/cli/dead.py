@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from router.cli.operator_access import ask, note_examined
-from router.cli.options import Options, place_options
+from router.cli.options import Options, place_options, same_place
 from router.cli.output import dates, note, print_list, shortened, when
 from router.cli.paging import paged
 from router.cli.redraw import watched
@@ -49,7 +49,9 @@ def _show_causes(place: Options, wanted: Selector) -> None:
         as_json=place.as_json,
     )
     if found and not place.as_json:
-        note(f"again, for instance: `{replaying(found[0])}`; each of them: `router dead --list`")
+        here = same_place()
+        again, each = f"{replaying(found[0])}{here}", f"router dead --list{here}"
+        note(f"again, for instance: `{again}`; each of them: `{each}`")
 
 
 def replaying(cause: Cause) -> str:

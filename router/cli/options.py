@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -206,6 +207,19 @@ def _who_said(name: str) -> click.Context | None:
             return context
         context = context.parent
     return None
+
+
+def same_place() -> str:
+    """` -f FILE --store STORE …`, as this command line has them, for a command that is printed."""
+    said = ""
+    for name, flag in _PLACES.items():
+        if (context := _who_said(name)) is not None:
+            value = context.params[name]
+            said += f" {flag}" if value is True else f" {flag} {quote(str(value))}"
+    return said
+
+
+_PLACES = {"rules": "-f", **{name: f"--{name}" for name in ("dev", "store", "admin", "server")}}
 
 
 def _router_asked(server: str | None, *, may: bool) -> tuple[str | None, str | None]:

@@ -9,7 +9,7 @@ from router.cli.confirm import agreed, check_chosen, show_plan
 from router.cli.consent import Consent, consent_options
 from router.cli.operate import IDS, PLACE, note_waits
 from router.cli.operator_access import act
-from router.cli.options import Options
+from router.cli.options import Options, same_place
 from router.cli.output import counted, note, print_json, span, timestamp
 from router.cli.remote import Verbs
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
@@ -103,7 +103,8 @@ async def _made(verbs: Verbs, request: ReplayRequest) -> ReplayProgress:
             await asyncio.sleep(POLL_S)
             answer = await verbs.replayed(answer.id)
     except KeyboardInterrupt:
-        note(f"it goes on in the server; `router cancel --replay {answer.id}` ends it")
+        end = f"router cancel --replay {answer.id}{same_place()}"
+        note(f"it goes on in the server; `{end}` ends it")
         raise
     return answer
 

@@ -3,7 +3,7 @@
 import click
 
 from router.cli.operator_access import act, ask_running
-from router.cli.options import Options, place_options
+from router.cli.options import Options, place_options, same_place
 from router.cli.output import note, print_answer, print_list, timestamp, when
 from router.cli.paging import paged
 from router.cli.redraw import watched
@@ -53,9 +53,10 @@ def pause(*, place: Options, name: str, reason: str) -> None:
     """Call a target no more until it is resumed; its jobs wait."""
     answer, _ = act(place, lambda verbs: verbs.pause(TargetRequest(name, reason)))
     word = "paused" if answer.changed else "was paused already"
+    resume = f"router targets resume {name}{same_place()}"
     print_answer(
         answer,
-        f"{name} {word}; {answer.jobs} job(s) wait, `router targets resume {name}` ends it",
+        f"{name} {word}; {answer.jobs} job(s) wait, `{resume}` ends it",
         as_json=place.as_json,
     )
 

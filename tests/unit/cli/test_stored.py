@@ -268,7 +268,7 @@ def test_dead_jobs_are_grouped_by_cause(ask: Router) -> None:
     assert (cause["count"], cause["examples"]) == (1, [JOB])
     ran = ask("dead")
     assert cause["key"] in ran.out
-    assert f"`router replay --cause {cause['key']}`" in ran.err
+    assert f"`router replay --cause {cause['key']} -f " in ran.err
     assert json.loads(ask("dead", "--json", "--where", FIRST).out) == [cause]
     assert json.loads(ask("dead", "--json", "--where", "delivery.id == 'none'").out) == []
     again = ask(*cause["replay"].split()[1:], "--yes")
@@ -354,6 +354,20 @@ def test_a_replay_s_rate_is_reported_in_words(ask: Router) -> None:
     ran = ask("replay", JOB, "--rate", "fast")
     assert ran.code == 2
     assert "--rate takes 5/s, 30/m or none" in ran.err
+
+
+def test_a_command_that_is_printed_works_on_the_same_store(
+    router: Router, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    moved = ledger.store.rename(tmp_path / "an other.db")
+    said = router("dead", "-f", ledger.rules, "--store", moved).err
+    [again, each] = re.findall(r"`router (.+?)`", said)
+    place = f" -f {ledger.rules} --store '{moved}'"
+    assert again.endswith(place)
+    assert each == f"dead --list{place}"
+    assert JOB[:16] in router(*shlex.split(each)).out
+    assert "1 job of 1 delivery replayed" in router(*shlex.split(again), "--yes").out
 
 
 def test_the_audit_tells_who_changed_what(ask: Router) -> None:
