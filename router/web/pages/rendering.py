@@ -14,6 +14,7 @@ from markupsafe import Markup
 from router.expressions import JSON, FieldNeed, encode_json
 from router.expressions.trace import Found
 from router.legible import cut, exact, moment, size_text, span, visible, visible_block
+from router.model.operations import Audit, Replay
 from router.operator.audit_text import asked_words, origin
 from router.rules.explain_words import change_words, found_words, passed_words, verdict_word
 from router.web.pages.assets import Assets
@@ -64,6 +65,7 @@ class Renderer:
             "line": visible,
             "value": value_text,
             "asked": asked_words,
+            "replay_command": replay_command,
             "origin": origin,
             "size": size_text,
             "cut": cut,
@@ -98,6 +100,11 @@ def result_text(value: Any) -> str:
 def found_text(text: str, type_: str, value: JSON) -> str:
     """What one operand of a condition was."""
     return found_words(Found(text, type_, value), value_text)
+
+
+def replay_command(replay: Replay) -> str:
+    """The command that asks for a replay, or goes on with it."""
+    return asked_words(Audit(replay.id, replay.created_at, "", "replay", replay.asked))
 
 
 def wanted_text(rule: Mapping[str, Any]) -> str:
