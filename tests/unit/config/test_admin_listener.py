@@ -69,6 +69,7 @@ def test_on_this_machine_none_is(listen: str) -> None:
         ("{tokens: {ann: {secret: nobody}}}", "unknown-secret"),
         ("{tokens: {ann: {role: viewer}}}", "missing-key"),
         ("{tokens: {ann: {secret: ann, role: owner}}}", "unknown-value"),
+        ("{tokens: {ann: {secret: ann, role: admin, bodies: false}}}", "bad-value"),
         ("{tokens: {Ann: {secret: ann}}}", "bad-name"),
         ('{tokens: {"a\\r\\nb": {secret: ann}}}', "bad-name"),
         ("{tokens: {local: {secret: ann}}}", "bad-name"),

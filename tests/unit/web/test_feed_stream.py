@@ -67,8 +67,8 @@ async def test_who_may_no_more_gets_nothing_more_and_is_let_go() -> None:
         await reader.readuntil(b"event: delivery\n")
         may[0] = False
         deliver(feed)
+        await until(lambda: feed.watchers == 0)
         assert b"event: delivery" not in await reader.read()
-        assert feed.watchers == 0
         writer.close()
 
 
