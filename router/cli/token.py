@@ -37,10 +37,14 @@ def token() -> None:
 @click.option(
     "--bodies/--no-bodies", default=True, help="Whether it sees payloads and header values."
 )
-@click.option("--until", metavar="TIME", help="It opens nothing from 90d (from now) or TIME on.")
+@click.option("--until", metavar="TIME", help="Its end: 90d (from now), or a time.")
 @PLACE
 def new(*, place: Options, name: str, role: AdminRole, bodies: bool, until: str | None) -> None:
-    """Make a token and print it: the store keeps only its hash, so nobody can show it again."""
+    """
+    Make a token and print its value.
+
+    The store keeps only its hash, so nobody can show it again.
+    """
     end = None if until is None else deadline(until, SystemClock().now())
     request = TokenRequest(name, role, bodies, end)
     made = _made(place, request)
@@ -56,7 +60,7 @@ def new(*, place: Options, name: str, role: AdminRole, bodies: bool, until: str 
 @paged
 @PLACE
 def list_(*, place: Options) -> None:
-    """Every token: its role, who made it, when it was last used."""
+    """Every token, and when it was last used."""
     rows = ask(place, lambda questions: questions.tokens()).tokens
     print_list(rows, _COLUMNS, map(_cells, rows), as_json=place.as_json)
 
@@ -65,7 +69,12 @@ def list_(*, place: Options) -> None:
 @_NAME
 @PLACE
 def revoke(*, place: Options, name: str) -> None:
-    """Take a token back at once, with the sessions of the pages that it began."""
+    """
+    Take a token back at once.
+
+    The sessions of the pages that it began end too; other routers of a database follow within a
+    second.
+    """
     answer, _ = act(place, lambda verbs: verbs.revoke_token(TokenName(name)))
     print_answer(answer, f"{name} revoked: it opens nothing any more", as_json=place.as_json)
 
