@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,9 @@ def test_what_strangers_write_is_inert(router: Served, page: Watched) -> None:
         keys = {f"k{n} {text}": text for n, text in enumerate(some)}
         ids.append(router.send(note=" ".join(some), id=number, **keys))
     router.until_quiet()
-    for path in ["/", "/live", "/deliveries", "/jobs", *(f"/deliveries/{i}" for i in ids)]:
+    pairs = [f"/compare?id={one}&id={two}" for one, two in pairwise(ids)]
+    paths = ["/", "/live", "/deliveries", "/jobs", *pairs, *(f"/deliveries/{i}" for i in ids)]
+    for path in paths:
         page.open(path)
         assert page.page.evaluate(ACTIVE) == [], path
     text = page.page.inner_text("#body-text")

@@ -56,7 +56,7 @@ class DeliveryPages(Controller):
             d=d,
             provider=ruleset.provider_name(d.endpoint, d.provider),
             body=shown.shown_body(d.body, whole=query.text("body") == "all"),
-            root=_root(ruleset, d),
+            root=shown.root(d, splits=_splits(ruleset, d)),
             headers=d.headers[:HEADERS_SHOWN],
             verified=shown.verified(d),
             dedupe=shown.dedupe(record),
@@ -81,12 +81,10 @@ class DeliveryPages(Controller):
         return await context.replay((delivery,))
 
 
-def _root(ruleset: Ruleset, delivery: Delivery) -> str:
-    """What its body is to a condition: `payload[]` a list, each item the payload of one event."""
+def _splits(ruleset: Ruleset, delivery: Delivery) -> bool:
+    """Whether its sender sends several events at once."""
     provider = ruleset.providers.get(delivery.provider)
-    if provider is None or not provider.splits:
-        return "payload"
-    return "payload[]" if delivery.body.lstrip()[:1] == b"[" else "body"
+    return provider is not None and provider.splits
 
 
 async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:

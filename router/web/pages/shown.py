@@ -29,6 +29,13 @@ def shown_body(body: bytes, *, whole: bool) -> Body:
     return Body(text[:BODY_SHOWN], cut=True, whole=True)
 
 
+def root(delivery: Delivery, *, splits: bool) -> str:
+    """What its body is to a condition: of `payload[]` each item is the payload of one event."""
+    if not splits:
+        return "payload"
+    return "payload[]" if delivery.body.lstrip()[:1] == b"[" else "body"
+
+
 def verified(delivery: Delivery) -> str:
     """How it was proved genuine."""
     if delivery.verified_by is None:

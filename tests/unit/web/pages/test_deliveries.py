@@ -14,7 +14,7 @@ from router.store.values import Acceptance, Selector
 from router.web.pages import router_pages, shown
 from router.web.pages.assets import Assets
 from router.web.pages.rendering import Renderer
-from tests.builders import NOW, a_job
+from tests.builders import NOW, a_delivery, a_job
 from tests.store_values import Maker, a_settlement
 from tests.unit.web.pages.rig import Rig, a_rig, nodes
 
@@ -337,6 +337,20 @@ async def test_ten_thousand_targets_are_a_page_with_those_in_trouble_first(free:
 async def test_rules_are_found_by_part_of_their_name(free: Rig) -> None:
     assert 'id="rule-one"' in await page_of(free, "/rules?find=on")
     assert 'id="rule-one"' not in await page_of(free, "/rules?find=tw")
+
+
+@pytest.mark.parametrize(
+    ("body", "splits", "root"),
+    [
+        (b'[{"a": 1}]', False, "payload"),
+        (b' [{"a": 1}]', True, "payload[]"),
+        (b'{"value": []}', True, "body"),
+    ],
+)
+def test_a_body_is_to_a_condition_what_its_sender_makes_of_it(
+    body: bytes, splits: bool, root: str
+) -> None:
+    assert shown.root(a_delivery(body=body), splits=splits) == root
 
 
 def test_bodies_are_shown_whatever_they_are() -> None:
