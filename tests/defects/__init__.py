@@ -75,6 +75,6 @@ ALL = (
     *TESTING_RULES,
     *NEVER_SHOWN,
     *ALERTS,
-    *PAGES_OF_NOW,
     *COUNTING,
+    *PAGES_OF_NOW,
 )

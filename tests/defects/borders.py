@@ -239,8 +239,8 @@ LISTENERS = (
         "a viewer may change",
         Edit(
             "router/web/admin/callers.py",
-            'if row.get("access") == "operator" and caller.role != "operator":',
-            'if row.get("access") == "operator" and not caller.role:',
+            'if not caller.may(access := row.get("access", "viewer")):',
+            'if (access := row.get("access", "viewer")) and not caller.role:',
         ),
         "unit/web/admin/test_matrix.py::test_who_may_do_what",
     ),
@@ -270,8 +270,8 @@ LISTENERS = (
         "an empty token is a token",
         Edit(
             "router/web/admin/callers.py",
-            "_digest(held.value)) and held.value:\n",
-            "_digest(held.value)):\n",
+            " for one in self._held() if one.value]",
+            " for one in self._held()]",
         ),
         "unit/web/admin/test_callers.py::test_a_token_without_a_value_is_nobody_s",
     ),
@@ -280,8 +280,8 @@ LISTENERS = (
         "the first token that fits ends the search",
         Edit(
             "router/web/admin/callers.py",
-            "                found = held.caller\n",
-            "                found = held.caller\n                break\n",
+            "            found = caller\n",
+            "            found = caller\n            break\n",
         ),
         "unit/web/admin/test_callers.py::test_a_token_is_compared_with_every_one_that_counts",
     ),
