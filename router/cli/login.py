@@ -12,7 +12,7 @@ from router.cli.contexts import LOCAL, NAME, KnownRouter, KnownRouters
 from router.cli.output import note, print_json, print_table
 from router.egress import is_local_name, listens_locally
 from router.errors import UsageError
-from router.operator.answers import Whoami
+from router.operator.token_answers import Whoami
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 

@@ -25,6 +25,7 @@ from router.operator.requests import (
     TokenName,
     TokenRequest,
 )
+from router.operator.token_answers import NewToken, TokenList, TokenRevoked
 from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
 
 if TYPE_CHECKING:
@@ -106,17 +107,17 @@ class RemoteOperator:
         """As it is there."""
         return self._client.read("/api/overview", {}, Overview)
 
-    async def tokens(self) -> answers.TokenList:
+    async def tokens(self) -> TokenList:
         """Those of that router."""
-        return self._client.read("/api/tokens", {}, answers.TokenList)
+        return self._client.read("/api/tokens", {}, TokenList)
 
-    async def new_token(self, request: TokenRequest, _by: By = LOCAL) -> answers.NewToken:
+    async def new_token(self, request: TokenRequest, _by: By = LOCAL) -> NewToken:
         """Make one there."""
-        return self._post("tokens", request, answers.NewToken)
+        return self._post("tokens", request, NewToken)
 
-    async def revoke_token(self, request: TokenName, _by: By = LOCAL) -> answers.TokenRevoked:
+    async def revoke_token(self, request: TokenName, _by: By = LOCAL) -> TokenRevoked:
         """Take one back there."""
-        return self._post("tokens/revoke", request, answers.TokenRevoked)
+        return self._post("tokens/revoke", request, TokenRevoked)
 
     async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
         """What `replay` would do."""

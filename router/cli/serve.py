@@ -21,7 +21,7 @@ def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
 
     make_undumpable()  # before anything is read that others must not see
     from router.wiring.launch import serve
-    from router.wiring.server import ServeOptions
+    from router.wiring.serve_options import ServeOptions
 
     lines: list[str] = []
     if place.dev:

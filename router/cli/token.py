@@ -11,8 +11,8 @@ from router.cli.paging import paged
 from router.cli.redraw import watched
 from router.clock import SystemClock
 from router.model.settings import ROLES, AdminRole
-from router.operator.answers import NewToken, TokenRow
 from router.operator.requests import TokenName, TokenRequest
+from router.operator.token_answers import NewToken, TokenRow
 from router.store.time_text import deadline
 
 PLACE = place_options("dev", "store", "admin", "server")

@@ -32,7 +32,10 @@ class Activity:
     """
 
     def __init__(self, now: int) -> None:
-        self._hour, self._day = _Window(MINUTE_S, MINUTES, now), _Window(QUARTER_S, QUARTERS, now)
+        self._hour, self._day = (
+            _SpanSums(MINUTE_S, MINUTES, now),
+            _SpanSums(QUARTER_S, QUARTERS, now),
+        )
         self._by_hour: dict[tuple[str, str], list[ActivityCount]] = {}
         self.sizes: list[tuple[int, int]] = []
         """How many bytes the store held at the beginning of quarters, the oldest first."""
@@ -85,7 +88,7 @@ class Activity:
         return sum(one.total for one in ran) // count, max(one.most for one in ran)
 
 
-class _Window:
+class _SpanSums:
     """So many spans of time, up to the one that is `now`: all names together, and by name."""
 
     def __init__(self, span_s: int, number: int, now: int) -> None:

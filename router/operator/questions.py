@@ -26,6 +26,7 @@ from router.operator.node_rows import NodeList, node_rows
 from router.operator.overview import ServerNow, overview
 from router.operator.overview_answer import Overview
 from router.operator.search import Search
+from router.operator.token_answers import TokenList
 from router.operator.tokens import token_list
 from router.rules.explain import Explainer, unrouted
 from router.rules.explain_json import event_json
@@ -245,7 +246,7 @@ class StoreQuestions:
             self._store, self._live, targets, nodes, self._server_now(), self._clock.now()
         )
 
-    async def tokens(self) -> answers.TokenList:
+    async def tokens(self) -> TokenList:
         """Who may call the admin listener."""
         return await token_list(self._store, self._live.current.ruleset)
 

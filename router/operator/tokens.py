@@ -15,9 +15,9 @@ from router.errors import NotFound, StoreUnavailable, UsageError
 from router.model.named_token import NamedToken
 from router.model.operations import Audit
 from router.model.settings import OWN
-from router.operator.answers import NewToken, TokenList, TokenRevoked, TokenRow
 from router.operator.audit import AuditTrail
 from router.operator.requests import LOCAL, By, TokenName, TokenRequest
+from router.operator.token_answers import NewToken, TokenList, TokenRevoked, TokenRow
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore

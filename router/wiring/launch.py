@@ -27,7 +27,8 @@ from router.wiring.live import (
     published_rules,
     restore_former,
 )
-from router.wiring.server import ServeOptions, Server
+from router.wiring.serve_options import ServeOptions
+from router.wiring.server import Server
 from router.wiring.stores import node_name, open_store
 
 DRY = "dry"

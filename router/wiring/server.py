@@ -3,11 +3,8 @@
 import asyncio
 import random
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
-from pathlib import Path
-
-import msgspec
 
 from router import log as logs
 from router.actions.live_output import Watching
@@ -87,26 +84,12 @@ from router.wiring.observers import (
 )
 from router.wiring.recovery import RecoverableEndpoints, live_token, recoveries_of
 from router.wiring.reloading import reload_steps
-from router.wiring.rules import Overrides
+from router.wiring.serve_options import ServeOptions
 from router.wiring.stores import node_name
 from router.wiring.terminal import TerminalObserver
 
 REPLAY_ANSWER_S = 5.0
 """How long an answer waits for a replay's jobs to be made; the caller can ask again."""
-
-
-class ServeOptions(msgspec.Struct, frozen=True):
-    """
-    What `router serve` is started with. `human`: the log is for a terminal. `on_ready` is called
-    once, when every listener accepts connections.
-    """
-
-    rules: Path
-    dev: bool = False
-    dry: bool = False
-    overrides: Overrides = Overrides()
-    human: bool = False
-    on_ready: Callable[[], None] | None = None
 
 
 class Server:

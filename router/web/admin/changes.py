@@ -16,6 +16,7 @@ from router.operator.requests import (
     TokenName,
     TokenRequest,
 )
+from router.operator.token_answers import NewToken, TokenRevoked
 from router.operator.verbs import StoreVerbs
 from router.web.admin.request import AdminRequest, Given, verb
 
@@ -116,14 +117,14 @@ class ChangeRoutes(Controller):
     )
     async def new_token(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TokenRequest]
-    ) -> answers.NewToken:
+    ) -> NewToken:
         """Only its hash is kept."""
         return await verbs.new_token(data, request.by)
 
     @verb("/api/tokens/revoke", "Revoke a token.", TokenName, access="admin")
     async def revoke_token(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TokenName]
-    ) -> answers.TokenRevoked:
+    ) -> TokenRevoked:
         """At once, with the sessions that it began."""
         return await verbs.revoke_token(data, request.by)
 

@@ -15,6 +15,7 @@ from router.operator.node_rows import NodeList
 from router.operator.overview_answer import Overview
 from router.operator.protocol import NODE_HEADER, Running
 from router.operator.questions import StoreQuestions
+from router.operator.token_answers import TokenList, Whoami
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
 from router.store.values import Generation, Selector
@@ -181,10 +182,10 @@ class ServerRoutes(Controller):
         return Response(await render_metrics(), headers={"content-type": metrics.CONTENT_TYPE})
 
     @question("/api/whoami", "Whose token this is, and which router answers.")
-    async def whoami(self, request: AdminRequest, live: Given[LiveRef]) -> answers.Whoami:
+    async def whoami(self, request: AdminRequest, live: Given[LiveRef]) -> Whoami:
         """What it may do, too."""
         user, base_url = request.user, live.current.ruleset.server.base_url
-        return answers.Whoami(user.name, user.role, user.bodies, __version__, base_url)
+        return Whoami(user.name, user.role, user.bodies, __version__, base_url)
 
     @question("/api/status", "The state of this server.")
     async def status(self, running: Given[Running]) -> answers.ServerState:
@@ -207,7 +208,7 @@ class ServerRoutes(Controller):
         return await questions.targets()
 
     @question("/api/tokens", "Who may call this API.", access="admin")
-    async def tokens(self, questions: Given[StoreQuestions]) -> answers.TokenList:
+    async def tokens(self, questions: Given[StoreQuestions]) -> TokenList:
         """Their names, never their values."""
         return await questions.tokens()
 

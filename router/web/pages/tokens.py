@@ -7,8 +7,8 @@ from litestar import Controller
 
 from router.errors import NotFound, UsageError
 from router.model.settings import ROLES, AdminRole
-from router.operator.answers import NewToken
 from router.operator.requests import TokenName, TokenRequest
+from router.operator.token_answers import NewToken
 from router.store.time_text import deadline
 from router.web.admin.request import Given
 from router.web.pages.context import PageContext

@@ -12,7 +12,7 @@ from router.store.protocol import Store
 from router.wiring.launch import _keep_apart, _serve
 from router.wiring.live import GenerationSource
 from router.wiring.rules import Overrides
-from router.wiring.server import ServeOptions
+from router.wiring.serve_options import ServeOptions
 from router.wiring.stores import open_store
 from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore

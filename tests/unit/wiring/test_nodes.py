@@ -12,7 +12,8 @@ from router.serving.nodes import join
 from router.store.sqlite.store import open_store
 from router.wiring.live import GenerationSource, node_card
 from router.wiring.rules import Overrides
-from router.wiring.server import ServeOptions, Server
+from router.wiring.serve_options import ServeOptions
+from router.wiring.server import Server
 from router.wiring.stores import node_name
 
 RULES = (
