@@ -43,20 +43,20 @@ def _show_causes(place: Options, wanted: Selector) -> None:
     note_examined(answer)
     found = answer.causes
     print_list(
-        [{**dates(msgspec.structs.asdict(c)), "replay": replaying(c)} for c in found],
+        [{**dates(msgspec.structs.asdict(c)), "revive": reviving(c)} for c in found],
         ("jobs", "last", "first", "rule/action", "target", "cause", "key", "job"),
         map(_cause_cells, found),
         as_json=place.as_json,
     )
     if found and not place.as_json:
         here = same_place()
-        again, each = f"{replaying(found[0])}{here}", f"router dead --list{here}"
+        again, each = f"{reviving(found[0])}{here}", f"router dead --list{here}"
         note(f"again, for instance: `{again}`; each of them: `{each}`")
 
 
-def replaying(cause: Cause) -> str:
-    """The command that makes exactly these jobs again."""
-    return f"router replay --cause {cause.key}"
+def reviving(cause: Cause) -> str:
+    """The command that tries exactly these jobs again; a replay would leave them dead."""
+    return f"router revive --cause {cause.key}"
 
 
 def _cause_cells(cause: Cause) -> list[str]:

@@ -4,47 +4,82 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import yaml
 
 from router.cli.open_store import read_store
 from router.cli.options import Options, is_given
 from router.cli.output import note
 from router.errors import ConfigError, NotFound, UsageError
-from router.model.store_address import store_address
+from router.model.store_address import StoreAddress, store_address
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation
 
 if TYPE_CHECKING:
     from router.store.reads import StoreReads
 
+USUAL_STORE = "router.db"
+
 
 def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
     """
-    As `Options.working`, for commands that change nothing: `--store` is enough for them. Without a
-    rules file that can be read these are the rules that the store was last served with.
+    As `Options.working`, for commands that change nothing: without a rules file that can be read
+    these are the rules that the store was last served with. A file that is wrong says which store
+    that is, as far as it can be understood; without a file `--store` has to.
 
     Raises:
         NotFound: there is neither such a file nor such a store.
     """
-    if place.store is None or place.server is not None or is_given("rules"):
-        return place.working()
+    from router.wiring.rules import settled
     from router.wiring.stores import exists
 
     try:
         return place.working()
     except (UsageError, ConfigError) as error:
-        store = store_address(place.store, Path())
-        kept = read_store(store, _newest, absent=None)
-        if kept is None and isinstance(error, UsageError) and not exists(store):
+        is_wrong = isinstance(error, ConfigError)
+        if place.server is not None or is_given("rules") or not (is_wrong or place.store):
+            raise  # who names a file means it
+        store = _store_of(place)
+        kept = None if store is None else read_store(store, _newest, absent=None)
+        if store is not None and not (is_wrong or exists(store)):
             raise NotFound(f"there is no store {store}") from None
         if kept is None:
             raise
-        if isinstance(error, ConfigError):
-            note(
-                f"{place.rules} has errors (`router check` shows them); using the rules served last"
-            )
-    from router.wiring.rules import settled
+    if is_wrong:
+        note(f"{place.rules} has errors (`router check` shows them); using the rules served last")
+    dev = bool(kept.context.get("dev"))
+    here = msgspec.structs.replace(place, dev=dev, store=str(store))
+    return here, settled(ruleset_of(kept, here), dev, here.overrides())
 
-    return place, settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())
+
+def _store_of(place: Options) -> StoreAddress | None:
+    """The store that is named, or that lies where the store of such a file does."""
+    from router.wiring.rules import DEV_STORE
+    from router.wiring.stores import exists
+
+    if place.store is not None:
+        return store_address(place.store, Path())
+    folder = place.rules.absolute().parent
+    names = [DEV_STORE] if place.dev else [_named_in(place.rules), DEV_STORE]
+    try:
+        stores = [store_address(name, folder) for name in names]
+    except UsageError:
+        return None
+    return next(filter(exists, stores), None)
+
+
+def _named_in(rules: Path) -> str:
+    """What the file says of its store, be the rest of it as wrong as it may."""
+    try:
+        node = yaml.compose(rules.read_text("utf-8-sig"), yaml.SafeLoader)
+    except (yaml.YAMLError, OSError, UnicodeError):
+        return USUAL_STORE
+    store = _under(_under(node, "server"), "store")
+    return str(store.value) if isinstance(store, yaml.ScalarNode) else USUAL_STORE
+
+
+def _under(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for name, value in pairs if name.value == key), None)
 
 
 async def _newest(reader: "StoreReads") -> Generation | None:

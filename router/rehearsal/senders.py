@@ -9,7 +9,6 @@ import msgspec
 
 from router.errors import UsageError
 from router.expressions import encode_json
-from router.kinds import KINDS
 from router.model.delivery import JSON, InboundRequest
 from router.model.headers import BLANKS
 from router.model.settings import PUBLISHED, Endpoint
@@ -21,6 +20,7 @@ from router.providers.waiting import FunctionProof, PublishedKey, Question
 from router.rehearsal.virtual_time import VirtualClock
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
+from router.rules.url_secrets import url_secrets
 
 RandomBytes = Callable[[int], bytes]
 URL = "https://secret.invalid/"
@@ -80,16 +80,6 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
 def _names(endpoint: Endpoint, provider: Provider) -> tuple[str, ...]:
     """What the keys of an endpoint's sender are called: its secrets, if it needs any."""
     return endpoint.secrets or ((f"provider:{provider.name}",) if provider.keyless else ())
-
-
-def url_secrets(ruleset: Ruleset) -> Iterator[str]:
-    """The secrets that are whole addresses."""
-    for target in ruleset.targets.values():
-        if target.url_secret is not None:
-            yield target.url_secret
-    for rule in ruleset.rules:
-        for action in rule.actions:
-            yield from KINDS[action.kind].url_secrets(action.spec)
 
 
 ELSEWHERE = "192.0.2.1"

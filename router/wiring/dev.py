@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from router.rules.ruleset import Ruleset
+from router.rules.url_secrets import url_secrets
 
 SINK = "http://127.0.0.1:9000"
 _FILE = ".router-dev.json"
@@ -63,7 +64,7 @@ class DevFile:
 
 
 def _invent(ruleset: Ruleset, name: str) -> tuple[bytes, bytes]:
-    if any(t.url_secret == name for t in ruleset.targets.values()):
+    if name in url_secrets(ruleset):
         url = f"{SINK}/{name}".encode()
         return url, url
     for endpoint in ruleset.endpoints.values():

@@ -129,6 +129,7 @@ class Server:
             reads, lines = store.reads, logs.get("feed")
             self.shared_feed = SharedFeed(self.feed, reads, live=live, clock=clock, log=lines)
         self._out(joined)
+        self._verbs(joined)
         self._upkeep()
         self.reloader = self._reloader()
         self._in()
@@ -145,9 +146,9 @@ class Server:
             visit_handlers(self.visits.want),
             feed_handlers(self.feed, self.shared_feed.look_soon if self.shared_feed else None),
         )
-        reported = Observers(*reports)
+        self.reported = Observers(*reports)
         self.own = OwnEvents(
-            live=live, hide=logs.REDACTOR.text, ids=self.ids, clock=clock, observe=reported
+            live=live, hide=logs.REDACTOR.text, ids=self.ids, clock=clock, observe=self.reported
         )
         looks: Handlers = {TargetChange: lambda _change: self.own.look_soon()}
         self.observe = Observers(*reports, looks)
@@ -171,6 +172,11 @@ class Server:
             ),
         )
         store.listen(self._heard)
+        measure_targets(metrics, self.dispatch)
+
+    def _verbs(self, joined: Joined) -> None:
+        """Its place among the nodes, what it reports of itself, and what operators do."""
+        live, store, clock = self.live, self.store, self.clock
         self.nodes = Membership(
             store=store,
             dispatch=self.dispatch,
@@ -181,13 +187,12 @@ class Server:
             clock=clock,
             log=logs.get("nodes"),
         )
-        measure_targets(metrics, self.dispatch)
         self.writer = OwnEventWriter(
             self.own,
             store=store,
             wake=self.dispatch.wake,
             clock=clock,
-            observe=reported,
+            observe=self.reported,
             log=logs.get("own"),
         )
         self.verbs = StoreVerbs(

@@ -142,6 +142,26 @@ def test_a_file_with_faults_hinders_no_reading_and_is_named(read: Router, empty:
     assert read("explain", DLV, "-f", "rules.yaml").code == 1
 
 
+@pytest.mark.parametrize(
+    ("wrong", "store"),
+    [
+        ("version: 1\nserver: {store: 'sqlite:here.db'}\nrules: 7\n", "here.db"),
+        ("version: 1\nserver: {store: here.db, listen: }}\n", "router.db"),
+        ("version: 1\nrules: 7\n", "router-dev.db"),
+    ],
+)
+def test_a_file_with_faults_says_which_store_is_meant(
+    router: Router, empty: Path, kept: Path, wrong: str, store: str
+) -> None:
+    """In the middle of an edit the router is looked at all the same."""
+    (empty / "rules.yaml").write_text(wrong, "utf-8")
+    assert router("rules").code == 1
+    kept.rename(empty / store)
+    ran = router("rules")
+    assert (ran.code, "paid-then" in ran.out) == (0, True), ran
+    assert ran.err.count("rules.yaml has errors") == 1
+
+
 def test_a_rules_file_that_is_there_is_the_one_to_read(read: Router, empty: Path) -> None:
     (empty / "rules.yaml").write_text(SMALL, "utf-8")
     assert "paid-then  orphan" in read("rules").out

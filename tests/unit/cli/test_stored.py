@@ -262,17 +262,17 @@ def test_dead_jobs_are_listed_with_their_reason(ask: Router) -> None:
 
 
 def test_dead_jobs_are_grouped_by_cause(ask: Router) -> None:
-    """With the command that makes exactly these again."""
+    """With the command that tries exactly these again, after which they are dead no more."""
     [cause] = json.loads(ask("dead", "--json").out)
     assert (cause["rule"], cause["target"], cause["reason"]) == ("paid", "t", "exit 1")
     assert (cause["count"], cause["examples"]) == (1, [JOB])
     ran = ask("dead")
     assert cause["key"] in ran.out
-    assert f"`router replay --cause {cause['key']} -f " in ran.err
+    assert f"`router revive --cause {cause['key']} -f " in ran.err
     assert json.loads(ask("dead", "--json", "--where", FIRST).out) == [cause]
     assert json.loads(ask("dead", "--json", "--where", "delivery.id == 'none'").out) == []
-    again = ask(*cause["replay"].split()[1:], "--yes")
-    assert again.out.startswith("1 job of 1 delivery replayed\nreplay rpl_")
+    assert ask(*cause["revive"].split()[1:], "--yes").out == "1 job revived\n"
+    assert json.loads(ask("dead", "--json").out) == []
 
 
 def test_a_condition_selects_what_is_stored(ask: Router) -> None:
@@ -367,7 +367,7 @@ def test_a_command_that_is_printed_works_on_the_same_store(
     assert again.endswith(place)
     assert each == f"dead --list{place}"
     assert JOB[:16] in router(*shlex.split(each)).out
-    assert "1 job of 1 delivery replayed" in router(*shlex.split(again), "--yes").out
+    assert router(*shlex.split(again), "--yes").out == "1 job revived\n"
 
 
 def test_the_audit_tells_who_changed_what(ask: Router) -> None:

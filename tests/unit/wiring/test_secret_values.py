@@ -71,6 +71,18 @@ def test_dev_invents_only_what_is_missing_and_keeps_it(ruleset: Ruleset, tmp_pat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_the_address_of_an_action_points_at_the_sink_too(tmp_path: Path) -> None:
+    """As a rule has it that `router new alert` made."""
+    url = 'actions: {http: "{{ secret.chat_url }}"}}'
+    text = RULES.replace("  chat: {url: {secret: chat_url}}", '  chat: {url: "http://127.0.0.1:1"}')
+    text += f"  - {{id: alert, from: router, events: jobs.dead, {url}\n"
+    loaded = load(text, path=str(tmp_path / "rules.yaml"), env={})
+    assert loaded.ruleset is not None, loaded.diagnostics
+    dev = DevFile.load(tmp_path / ".router-dev.json")
+    found, _ = resolve_secrets(loaded.ruleset, environ={}, dev_file=dev)
+    assert found.texts["chat_url"] == "http://127.0.0.1:9000/chat_url"
+
+
 def test_whoever_reads_the_dev_file_meanwhile_has_it_whole(
     ruleset: Ruleset, tmp_path: Path
 ) -> None:
