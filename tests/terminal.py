@@ -16,7 +16,9 @@ def on_a_terminal(
     """Its exit code, and all that it shows on a terminal of this size; nobody types anything."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
+    # A runner of tests says how large its own terminal is.
+    env = {name: value for name, value in environ.items() if name not in ("LINES", "COLUMNS")}
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
     os.close(theirs)
     shown = b""
     with suppress(OSError):  # EIO: the last that had it open is gone

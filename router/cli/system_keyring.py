@@ -6,7 +6,6 @@ import keyring
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError
 
-from router.cli.contexts import Keyring
 from router.errors import UsageError
 
 _SERVICE = "webhook-rules-router"
@@ -14,8 +13,8 @@ _KEPT_SAFELY = 1
 """Backends below this priority refuse, forget, or write in clear."""
 
 
-class _Desktop:
-    """A `Keyring` on a backend of the library."""
+class DesktopKeyring:
+    """A backend of the library, as `contexts.Keyring` asks for it."""
 
     def __init__(self, backend: KeyringBackend) -> None:
         self._backend = backend
@@ -38,7 +37,7 @@ class _Desktop:
             self._backend.delete_password(_SERVICE, name)
 
 
-def desktop_keyring() -> Keyring | None:
+def desktop_keyring() -> DesktopKeyring | None:
     """The one that the library found; None: none that keeps secrets safely."""
     backend = keyring.get_keyring()
-    return _Desktop(backend) if backend.priority >= _KEPT_SAFELY else None
+    return DesktopKeyring(backend) if backend.priority >= _KEPT_SAFELY else None

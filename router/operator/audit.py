@@ -19,12 +19,12 @@ class AuditTrail:
         self._store = store
         self._clock = clock
         self._ids = ids
-        self.here = here
+        self._here = here
         self._log = log.get("audit")
 
     def line(self, by: By, verb: str, asked: dict[str, Any], id_: str | None = None) -> Audit:
         """A line, for a verb of the store to write with what it changes."""
-        now, by = self._clock.now(), self.here if by is LOCAL else by
+        now, by = self._clock.now(), self._here if by is LOCAL else by
         made = id_ or self._ids.new("aud", now)
         return Audit(made, now, by.who, verb, asked, peer=by.peer, way=by.way)
 

@@ -52,7 +52,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs):
     `patience_s` is how long `replay` waits for its jobs to be made, None: until they are.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of its own, and named
         self,
         *,
         store: OperatorStore,
@@ -63,13 +63,14 @@ class StoreVerbs(TargetVerbs, TokenVerbs):
         breakers: Breakers,
         patience_s: float | None = None,
         claimed: Claimed = alone,
+        here: By = LOCAL,
     ) -> None:
         super().__init__(
             breakers=breakers,
             store=store,
             live=live,
             clock=clock,
-            audit=AuditTrail(store, clock, ids),
+            audit=AuditTrail(store, clock, ids, here),
             wake=wake,
         )
         self.tokens = TokenLedger(store, clock)

@@ -45,8 +45,8 @@ async def open_verbs(ruleset: Ruleset) -> AsyncIterator[StoreVerbs]:
             ids=Ids(_rng()),
             wake=lambda _target, _due_at: None,  # the next `serve` finds what is due
             breakers=await _breakers(live, clock, store),
+            here=operator_here(),
         )
-        verbs.audit.here = operator_here()
         yield verbs
     finally:
         await store.close()

@@ -50,7 +50,7 @@ def with_pager(folder: Path) -> dict[str, str]:
     ("more", "lines", "variables", "paged"),
     [
         ([], 10, {}, True),
-        ([], 500, {}, False),
+        ([], 1_000, {}, False),
         (["--no-pager"], 10, {}, False),
         ([], 10, {"NO_PAGER": "1"}, False),
         (["--json"], 10, {}, False),
