@@ -64,6 +64,8 @@ def _with_last_wrapped(
     """None: its words are too long for that, or it would take more than two lines."""
     blank = [""] * (len(columns) - 1)
     left = width - sum(widths[:-1]) - len(_GAP) * len(blank)
+    if cells(columns[-1]) > left:
+        return None
     lines = [_line(columns, widths)]
     for row in rows:
         words = _words(row[-1], left) or [""]
