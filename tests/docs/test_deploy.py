@@ -1,4 +1,4 @@
-"""The unit and the container file of docs/deploy/ name what there is, and the unit is one."""
+"""The unit and the container file of deploy/ name what there is, and the unit is one."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from router.cli.main import cli
 from router.model.settings import ServerSettings
 from tests.acceptance.process import ROOT
 
-FOLDER = ROOT / "docs" / "deploy"
+FOLDER = ROOT / "deploy"
 UNIT = (FOLDER / "router.service").read_text("utf-8")
 DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
 

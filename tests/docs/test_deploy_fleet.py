@@ -1,4 +1,4 @@
-"""The files of docs/deploy/fleet/ name what there is, fit each other, and begin three routers."""
+"""The files of deploy/fleet/ name what there is, fit each other, and begin three routers."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.acceptance.process import ROOT, RouterProcess, free_ports
 from tests.docs.test_deploy import DOCKERFILE, parsed
 from tests.postgres.server import Server
 
-FOLDER = ROOT / "docs" / "deploy" / "fleet"
+FOLDER = ROOT / "deploy" / "fleet"
 RULES = (FOLDER / "rules" / "rules.yaml").read_text("utf-8")
 COMPOSE_TEXT = (FOLDER / "compose.yaml").read_text("utf-8")
 COMPOSE: Any = yaml.safe_load(COMPOSE_TEXT)
@@ -96,7 +96,7 @@ def test_three_routers_run_as_nobody_on_a_disk_that_they_cannot_write() -> None:
 def test_the_image_has_the_driver() -> None:
     build = COMPOSE["services"]["router"]["build"]
     assert (FOLDER / build["context"] / build["dockerfile"]).resolve() == (
-        ROOT / "docs" / "deploy" / "Dockerfile"
+        ROOT / "deploy" / "Dockerfile"
     )
     assert re.findall(r"^ARG (\w+)=", DOCKERFILE, re.MULTILINE) == list(build["args"])
     assert '"/src$EXTRAS"' in DOCKERFILE
