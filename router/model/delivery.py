@@ -89,6 +89,22 @@ class DeliveryEvent(msgspec.Struct, frozen=True):
     keys: tuple[bytes, ...] = ()
 
 
+REDACTED = "redacted"
+"""The flag of a delivery of which something was taken out."""
+
+
+class Redaction(msgspec.Struct, frozen=True, omit_defaults=True):
+    """
+    What was taken out of a delivery: the values at `paths`, or whole events of a batch, by index.
+    `at` is when, in Unix milliseconds, `sha256` (hexadecimal) that of the body as it came.
+    """
+
+    at: int
+    sha256: str
+    paths: tuple[str, ...] = ()
+    erased: tuple[int, ...] = ()
+
+
 class Delivery(msgspec.Struct, frozen=True):
     """
     One genuine request, as stored.
@@ -97,6 +113,7 @@ class Delivery(msgspec.Struct, frozen=True):
     `query` likewise as text; `body` is byte for byte what was verified. `received_at` is Unix
     milliseconds. `flags` are short words (`no_id`, `no_key`). `generation` names the ruleset
     that routed it. `damaged`: the disk has changed it since, nothing may be done with it.
+    `redacted`: the body, and perhaps more, is not as it came.
     """
 
     id: str
@@ -116,6 +133,7 @@ class Delivery(msgspec.Struct, frozen=True):
     peer: str = ""
     replay_of: str | None = None
     damaged: bool = False
+    redacted: Redaction | None = None
 
 
 class DeliverySummary(msgspec.Struct, frozen=True):

@@ -8,7 +8,13 @@ from zlib import crc32
 import msgspec
 
 from router.kinds import NUMBERED
-from router.model.delivery import Delivery, DeliveryEvent, DeliverySummary, full_name
+from router.model.delivery import (
+    Delivery,
+    DeliveryEvent,
+    DeliverySummary,
+    Redaction,
+    full_name,
+)
 from router.model.job import Attempt, Job, Predecessor
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.common.states import DELIVERY_STATES, OUTCOMES, STATES
@@ -21,8 +27,16 @@ _JOB_FIELDS = 22
 """Those of JOB_COLUMNS that every job fills, before `covers`."""
 
 
+class Further(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What few deliveries have; a router that does not know one of these passes over it."""
+
+    redacted: Redaction | None = None
+
+
 class Meta(msgspec.Struct, frozen=True, array_like=True):
-    """The part of a delivery that no query asks for."""
+    """
+    The part of a delivery that no query asks for. In place of `further` most have the checksum.
+    """
 
     provider: str
     method: str
@@ -34,12 +48,16 @@ class Meta(msgspec.Struct, frozen=True, array_like=True):
     flags: tuple[str, ...]
     peer: str
     replay_of: str | None
+    further: Further | int = 0
 
 
 _StoredEvent = tuple[int, str, str, str | None, tuple[bytes, ...], int]
 
-_PLAIN, CHECKED = b"\x9a", b"\x9b"
-"""The meta column is a msgpack list of ten values, and since it has a checksum of eleven."""
+_PLAIN, CHECKED, FURTHER = b"\x9a", b"\x9b", b"\x9c"
+"""
+The meta column is a msgpack list of ten values, and since it has a checksum of eleven; of twelve
+where `Further` stands before that.
+"""
 _UINT32 = b"\xce"
 _UNREADABLE = Meta("", "", "", "", (), None, 0, (), "", None)
 
@@ -77,7 +95,10 @@ def encode_meta(d: Delivery) -> bytes:
             d.replay_of,
         )
     )[1:]
-    return CHECKED + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
+    head = CHECKED
+    if d.redacted is not None:
+        head, plain = FURTHER, plain + _encoder.encode(Further(d.redacted))
+    return head + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
 
 
 def is_damaged(meta: bytes, body: bytes) -> bool:
@@ -142,6 +163,7 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
         m.peer,
         m.replay_of,
         damaged,
+        m.further.redacted if isinstance(m.further, Further) else None,
     )
 
 

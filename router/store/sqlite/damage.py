@@ -12,7 +12,7 @@ import msgspec
 from router.kinds import NUMBERED
 from router.model.job import Job
 from router.store.common.chains import Member
-from router.store.common.columns import CHECKED, decode_needs
+from router.store.common.columns import CHECKED, FURTHER, decode_needs
 from router.store.common.death_causes import CORRUPT
 from router.store.common.states import CANCELLED, DEAD, RUNNING, STATES, SUCCEEDED
 from router.store.sqlite.fragments import PLACE_BITS, PLACES
@@ -175,7 +175,7 @@ def _bury(book: Book, number: int, now: int) -> None:
     if _make_legible(book, "deliveries", delivery):
         # What reads well again is not what was accepted: its checksum must go on saying so.
         meta = book.one("SELECT CAST(meta AS BLOB) FROM deliveries WHERE n = ?", (delivery,))
-        if meta[:1] == CHECKED:
+        if meta[:1] in (CHECKED, FURTHER):
             wrong = meta[:-1] + bytes([meta[-1] ^ 0xFF])
             book.db.execute("UPDATE deliveries SET meta = ? WHERE n = ?", (wrong, delivery))
     _make_legible(book, "jobs", number)
