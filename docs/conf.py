@@ -11,7 +11,7 @@ from typing import Any
 
 project = "router"
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "README.md", "CONTRIBUTING.md", "tests/README.md"]
+include_patterns = ["docs/**.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "tests/README.md"]
 exclude_patterns = [".*", "benchmarks", "build", "plugins", "router", "site", "tests/*/**"]
 extensions = ["myst_parser"]
 myst_heading_anchors = 4

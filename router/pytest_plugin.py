@@ -1,8 +1,8 @@
 """
 A pytest plugin: each test of a rules file is an item with its file and line.
 
-It does nothing unless the ini file names rules files: `router_rules = rules.yaml`. Imports little,
-for pytest loads it wherever the router is installed.
+The ini file asks for it (`addopts = -p router.pytest_plugin`) and names the rules files
+(`router_rules = rules.yaml`). Imports little: what collecting needs is imported when it is needed.
 """
 
 import os

@@ -15,7 +15,7 @@ pytest_plugins = ["pytester"]
 # pytester forgets what is imported while it runs. Native modules cannot be imported twice, so they
 # are imported before.
 
-INI = "[pytest]\nrouter_rules = rules.yaml\n"
+INI = "[pytest]\naddopts = -p router.pytest_plugin\nrouter_rules = rules.yaml\n"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def tested(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def ran(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
     quiet = ("-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider", "-W", "error")
-    return pytester.runpytest_inprocess(*quiet, *args)  # found by its entry point, as by users
+    return pytester.runpytest_inprocess(*quiet, *args)
 
 
 def test_each_test_is_an_item_with_file_and_line(tested: pytest.Pytester) -> None:
@@ -100,18 +100,20 @@ def test_nothing_really_runs_without_leave(tested: pytest.Pytester) -> None:
     assert tested.path.joinpath("ran").read_text() == "7\n"
 
 
-def test_nobody_who_did_not_ask_gets_anything(tested: pytest.Pytester) -> None:
-    tested.makeini("[pytest]\n")
+@pytest.mark.parametrize("ini", ["addopts = -p router.pytest_plugin", "router_rules = rules.yaml"])
+def test_nobody_who_did_not_ask_gets_anything(tested: pytest.Pytester, ini: str) -> None:
+    tested.makeini(f"[pytest]\n{ini}\n")
     tested.makepyfile("def test_a(): pass")
-    ran(tested).assert_outcomes(passed=1)
+    result = ran(tested, "-W", "default")
+    result.assert_outcomes(passed=1, warnings="router_rules" in ini)
 
 
 def test_it_imports_little() -> None:
     script = (
-        "import sys, pytest; before = set(sys.modules); import router.cli.pytest_plugin;"
+        "import sys, pytest; before = set(sys.modules); import router.pytest_plugin;"
         "sys.exit(' '.join(sorted(set(sys.modules) - before)))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert ran.stderr.split() == ["router", "router.cli", "router.cli.pytest_plugin"]
+    assert ran.stderr.split() == ["router", "router.pytest_plugin"]
