@@ -17,6 +17,8 @@ from router.config import render_text
 from router.errors import ConfigError, NotFound, UsageError
 from router.model.selector import Criteria
 from router.model.store_address import SqliteFile, StoreAddress
+from router.operator.known_names import check_names
+from router.operator.search import Search
 from router.rehearsal.diff import (
     Comparison,
     Difference,
@@ -109,16 +111,14 @@ async def _compared(
     effects: list[Effect] = []
     skipped: list[Skipped] = []
     compared = events = 0
-    for summary in await reader.deliveries(selector):
-        record = await reader.delivery(summary.id)
-        if record is None:  # retention took it meanwhile
+    await check_names(selector, comparison.new, reader)
+    async for stored in Search(reader, selector, comparison.new, jobs=False).newest():
+        if (state := stored.delivery.state) not in ("routed", "unmatched"):
+            skipped.append(Skipped(stored.delivery.id, state))
             continue
-        if summary.state not in ("routed", "unmatched"):
-            skipped.append(Skipped(summary.id, summary.state))
-            continue
-        indexes = frozenset(event.index for event in record.events)
+        indexes = frozenset(event.index for event in stored.events)
         compared, events = compared + 1, events + len(indexes)
-        effects += comparison.effects(record.delivery, indexes)
+        effects += comparison.effects(stored.delivery, indexes)
     return msgspec.structs.replace(
         difference,
         effects=tuple(effects),

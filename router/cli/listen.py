@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from router.cli.bound_values import var_option
 from router.cli.completion_values import endpoint_names, event_names
 from router.cli.options import Options, place_options
 
@@ -30,6 +31,7 @@ from router.cli.options import Options, place_options
     help="Only deliveries with an event of this name; may be repeated.",
 )
 @click.option("--where", metavar="EXPR", help="Only where an event meets this condition.")
+@var_option
 @click.option(
     "--since",
     metavar="TIME",

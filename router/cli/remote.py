@@ -213,6 +213,8 @@ def _query(selector: Selector) -> dict[str, Any]:
     """The selector as query parameters."""
     query = selector.as_json()
     query.pop("limit", None)
+    if selector.var:
+        query["var"] = msgspec.json.encode(selector.var).decode()
     if selector.ids:
         query["id"] = ",".join(query.pop("ids"))
     return query

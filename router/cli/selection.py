@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import click
 
+from router.cli.bound_values import var_option
 from router.cli.completion_values import endpoint_names, event_names, rule_ids
 from router.clock import SystemClock
 from router.model.delivery import DeliveryState
@@ -59,6 +60,8 @@ def is_narrowed(selector: Criteria) -> bool:
 def _option(
     name: str, states: tuple[str, ...] | None, limit: int | None
 ) -> Callable[[Command], Command]:
+    if name == "var":
+        return var_option
     more: dict[str, Any] = {"metavar": _METAVARS.get(name, "ID"), "help": ABOUT[name]}
     if name == "state":
         about = f"{ABOUT[name].rstrip('.')}: {', '.join(states or ())}."

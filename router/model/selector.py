@@ -14,7 +14,8 @@ class Criteria(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     Options, query parameters, forms and the audit take their fields and words from here. Times are
     Unix milliseconds, `since` is included, `until` is not. `state` is a job's, or for deliveries a
     delivery's. `event` and `rule` are exact. `where` is a condition on the delivery, which no
-    store evaluates: see router/operator/search.py.
+    store evaluates: see router/operator/search.py. `var` are JSON values that it reads as
+    `var.NAME`, before those of the rules file: what came from outside is never part of its text.
     """
 
     endpoint: Annotated[str | None, msgspec.Meta(description="Only of this endpoint.")] = None
@@ -27,6 +28,12 @@ class Criteria(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         str | None,
         msgspec.Meta(
             description="Only deliveries for which this holds: payload.total_price == '10.00'."
+        ),
+    ] = None
+    var: Annotated[
+        dict[str, Any] | None,
+        msgspec.Meta(
+            description="A value that --where reads as var.NAME; NAME:=JSON if it is no text."
         ),
     ] = None
     replay: Annotated[str | None, msgspec.Meta(description="Only jobs that this replay made.")] = (

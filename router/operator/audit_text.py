@@ -127,6 +127,8 @@ def _options(given: Asked) -> Iterator[str]:
     for name, value in given.items():
         if value is True:
             yield f"--{name}"
+        elif name == "var" and value:
+            yield from chain.from_iterable(("--var", _bound(*one)) for one in value.items())
         elif value is not None and value is not False:
             text = _text(_option(name, value))
             yield from (f"--{name}={text}",) if text.startswith("-") else (f"--{name}", text)
@@ -139,6 +141,10 @@ def _age(milliseconds: int) -> str:
 
 def _option(name: str, value: Any) -> Any:
     return exact(value) if name in _TIMES and isinstance(value, int) else value
+
+
+def _bound(name: str, value: object) -> str:
+    return f"{name}={value}" if isinstance(value, str) else f"{name}:={_text(value)}"
 
 
 def _text(value: object) -> str:

@@ -21,8 +21,11 @@ async def check_names(selector: Criteria, ruleset: Ruleset, store: StoreReads) -
     Known is what the rules in force or anything stored has, so that orphans can be selected.
 
     Raises:
-        UsageError: the endpoint, rule, cause or replay is known to neither.
+        UsageError: the endpoint, rule, cause or replay is known to neither; or a variable is given
+            that no condition reads.
     """
+    if selector.var and selector.where is None:
+        raise UsageError("--var gives a value to --where, which is left out")
     await _check("endpoint", selector.endpoint, ruleset.endpoints.keys(), store)
     await _check("rule", selector.rule, {rule.id for rule in ruleset.rules}, store)
     await _check("cause", selector.cause, (), store)

@@ -39,8 +39,9 @@ class Search:
         self._bounded = bounded
         self._originals = originals
         self._limit = selector.limit
-        self.selector = msgspec.structs.replace(selector, where=None, limit=None)
-        self.where = None if selector.where is None else Where(selector.where, ruleset)
+        self.selector = msgspec.structs.replace(selector, where=None, var=None, limit=None)
+        where = selector.where
+        self.where = None if where is None else Where(where, ruleset, selector.var)
         self.cut = False
 
     async def newest(self) -> AsyncIterator[Stored]:

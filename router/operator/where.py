@@ -1,17 +1,19 @@
 """One condition on stored deliveries: read again, and judged as a rule's `match` would be."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 import msgspec
 
 from router.errors import ExpressionError, UsageError
-from router.expressions import Expression, Failed
+from router.expressions import Expression, Failed, decode_json, encode_json
 from router.expressions import compile as compiled
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job
 from router.rules.ruleset import Ruleset
 from router.rules.scope import ROOTS, event_scope
 from router.store.values import Stored
+from router.suggest import did_you_mean
 
 
 def unknown_names(expression: Expression, ruleset: Ruleset) -> Iterator[ExpressionError]:
@@ -30,18 +32,35 @@ def unknown_names(expression: Expression, ruleset: Ruleset) -> Iterator[Expressi
             yield ExpressionError("unknown-name", f"the rules file has no {root}.{name}", *place)
 
 
+def exact_values(bound: Mapping[str, Any] | None) -> dict[str, Any]:
+    """JSON values as payloads have them, where numbers are exact."""
+    return cast("dict[str, Any]", decode_json(encode_json(bound or {})))
+
+
+def check_bound(expression: Expression, bound: Iterable[str]) -> None:
+    """Raises UsageError: a variable is given that is not read, for one of both is misspelt."""
+    read = sorted({name for root, name in expression.uses if root == "var"})
+    for name in bound if "def" not in expression.roots else ():
+        if name not in read:
+            reads = f"it reads {', '.join(read)}" if read else f"write var.{name} in it"
+            hint = did_you_mean(name, read) or reads
+            raise UsageError(f"--var {name}: --where does not read it; {hint}")
+
+
 class Where:
     """
-    A condition in verdict reading, by today's providers, variables and definitions.
+    A condition in verdict reading, by today's providers, variables and definitions. `bound` are
+    variables of its own, which stand before those of the rules file.
 
     `failed` counts the events that it could not be evaluated on, `reason` says why the first one.
 
     Raises:
-        UsageError: the text is no expression, or reads what is not there.
+        UsageError: the text is no expression, or reads what is not there, or not what is bound.
     """
 
-    def __init__(self, text: str, ruleset: Ruleset) -> None:
-        self._ruleset = ruleset
+    def __init__(self, text: str, ruleset: Ruleset, bound: Mapping[str, Any] | None = None) -> None:
+        variables = {**ruleset.variables, **exact_values(bound)}
+        self._ruleset = ruleset = msgspec.structs.replace(ruleset, variables=variables)
         self.failed = 0
         self.reason: str | None = None
         try:
@@ -52,7 +71,10 @@ class Where:
             raise UsageError(f"--where: {error.message} {where}{hint}") from None
         for fault in unknown_names(self._expression, ruleset):
             hint = f"; there are {fault.hint}" if fault.hint else ""
+            if " var." in fault.message:
+                hint = ", and --var gives none: --var NAME=VALUE"
             raise UsageError(f"--where: {fault.message}{hint}")
+        check_bound(self._expression, bound or ())
 
     def holds(self, stored: Stored) -> Stored | None:
         """What is left of a delivery: itself with the jobs whose event fits; None: nothing."""

@@ -122,6 +122,7 @@ class Comparison:
     """Holds deliveries of the past against both."""
 
     def __init__(self, old: Ruleset, new: Ruleset) -> None:
+        self.new = new
         self._sides = (_Side(old), _Side(new))
 
     def effects(self, delivery: Delivery, indexes: Collection[int] | None) -> Iterator[Effect]:

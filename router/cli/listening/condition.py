@@ -9,18 +9,20 @@ from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the package's own word
 from router.model.delivery import Delivery, as_request
 from router.operator.answers import FollowedDelivery
+from router.operator.where import check_bound, exact_values
 from router.providers import Provider
 from router.rules.scope import ROOTS, delivery_roots, event_scope
 
 
 class ListenCondition:
     """
-    Compiled against these providers; `var` and `def` are those of a rules file, if one is given.
+    Compiled against these providers; `var` and `def` are those of a rules file, if one is given,
+    and before them what is `bound`.
 
     `failures` counts events on which it erred: they do not match, as in a rule.
 
     Raises:
-        UsageError: it is wrong, or reads a root that is not here.
+        UsageError: it is wrong, or reads a root that is not here, or not what is bound.
     """
 
     def __init__(
@@ -30,9 +32,10 @@ class ListenCondition:
         *,
         variables: Mapping[str, Any] | None = None,
         defines: Mapping[str, Expression] | None = None,
+        bound: Mapping[str, Any] | None = None,
     ) -> None:
         self._providers = providers
-        self._variables = variables or {}
+        self._variables = {**(variables or {}), **exact_values(bound)}
         self._defines = defines or {}
         self.failures = 0
         self.failure = ""
@@ -42,6 +45,7 @@ class ListenCondition:
             hint = f"; {error.hint}" if error.hint else ""
             raise UsageError(f"--where, character {error.start + 1}: {error}{hint}") from None
         self._check_roots(given=variables is not None)
+        check_bound(self._expression, bound or ())
 
     def takes(self, arrived: FollowedDelivery) -> bool:
         """Whether one of its events meets the condition."""
@@ -69,7 +73,7 @@ class ListenCondition:
 
     def _check_roots(self, *, given: bool) -> None:
         roots = [provider.root_fields for provider in self._providers.values()]
-        of_file = frozenset({"var", "def"})
+        of_file = frozenset({"def"} if self._variables else {"var", "def"})
         known = (ROOTS if given else ROOTS - of_file).union(*roots)
         unknown = sorted(self._expression.roots - known)
         if unknown:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 import httpx
@@ -38,6 +39,7 @@ class ListenOptions(msgspec.Struct, frozen=True):
     to: str
     events: tuple[str, ...]
     where: str | None
+    var: dict[str, Any] | None
     since: str | None
     on_error: OnError
     once: bool
@@ -79,7 +81,8 @@ def run(place: Options, options: ListenOptions) -> int:
     condition = _condition(place, options)
     # One checkpoint for each server, filter and target.
     names = (sorted(set(options.endpoints)), sorted(set(options.events)))
-    filters = msgspec.json.encode((*names, options.where)).decode()
+    bound = (options.var,) if options.var else ()
+    filters = msgspec.json.encode((*names, options.where, *bound)).decode()
     path = options.checkpoint or path_for(
         place.environ, server.url, server.store, filters, options.to
     )
@@ -90,17 +93,20 @@ def run(place: Options, options: ListenOptions) -> int:
 
 def _condition(place: Options, options: ListenOptions) -> ListenCondition | None:
     if options.where is None:
+        if options.var:
+            raise UsageError("--var gives a value to --where, which is left out")
         return None
     source = click.get_current_context().get_parameter_source("rules")
     if place.server is not None and source is click.core.ParameterSource.DEFAULT:
         # The file here need not be the one there.
-        return ListenCondition(options.where, builtin())
+        return ListenCondition(options.where, builtin(), bound=options.var)
     _, ruleset = place.beside()
     return ListenCondition(
         options.where,
         {**builtin(), **ruleset.providers},
         variables=ruleset.variables,
         defines=ruleset.defines,
+        bound=options.var,
     )
 
 

@@ -1,7 +1,7 @@
 """Query parameters of the admin API: the one selector, pages, and nothing that is not known."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -34,6 +34,7 @@ CURSOR = QueryParameter("cursor", "The `next` of the page before.")
 SPAN = tuple([QueryParameter(n, f"{ABOUT[n]} Or Unix milliseconds.") for n in TIMES])
 STATE = QueryParameter("state", ABOUT["state"])
 WHERE = QueryParameter("where", ABOUT["where"])
+VAR = QueryParameter("var", "Values that `where` reads as var.NAME: a JSON object.")
 SELECTOR = (
     QueryParameter("id", "An id or its first 4 characters or more; several with commas or again."),
     *(QueryParameter(n, ABOUT[n]) for n in ("endpoint", "rule", "event")),
@@ -83,10 +84,18 @@ class Query:
         """The selector; `states` are those that it may name."""
         if (state := self.text("state")) is not None and state not in states:
             raise UsageError(f"no state {state!r}; {_hint(state, states)}")
-        given = {name: self.text(name) for name in FIELDS if name != "limit"}
+        given: dict[str, Any] = {name: self.text(name) for name in FIELDS if name != "limit"}
+        given["var"] = _object(given["var"])
         ids = tuple(filter(None, (self.text("id") or "").split(",")))
         chosen = criteria(given, lambda text: _instant(text, self._now))
         return Selector.of(msgspec.structs.replace(chosen, limit=self.limit()), ids)
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    try:
+        return None if text is None else msgspec.json.decode(text, type=dict[str, Any])
+    except (ValueError, RecursionError):
+        raise UsageError('var is a JSON object: {"email": "ann@example.com"}') from None
 
 
 def _instant(text: str, now: int) -> int:

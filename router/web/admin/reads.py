@@ -28,6 +28,7 @@ from router.web.admin.query import (
     SELECTOR,
     SPAN,
     STATE,
+    VAR,
     WHERE,
     QueryParameter,
 )
@@ -53,7 +54,7 @@ _OUTPUT = (
 class ListRoutes(Controller):
     """Pages of what is stored."""
 
-    @question("/api/deliveries", "Deliveries.", *_LIST, WHERE)
+    @question("/api/deliveries", "Deliveries.", *_LIST, WHERE, VAR)
     async def deliveries(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Deliveries:
@@ -70,7 +71,7 @@ class ListRoutes(Controller):
         query = request.query
         return await questions.events(query.selector(DELIVERY_STATES), query.text("cursor"))
 
-    @question("/api/jobs", "Jobs.", *_LIST, WHERE)
+    @question("/api/jobs", "Jobs.", *_LIST, WHERE, VAR)
     async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
         selector, cursor = _searching(request, JOB_STATES), request.query.text("cursor")
@@ -86,7 +87,7 @@ class ListRoutes(Controller):
             await questions.attempts(query.selector(JOB_STATES), query.text("cursor"))
         )
 
-    @question("/api/dead", "Dead jobs, by cause.", *SELECTOR, LIMIT, WHERE)
+    @question("/api/dead", "Dead jobs, by cause.", *SELECTOR, LIMIT, WHERE, VAR)
     async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
         """The latest cause first."""
         return request.visible(await questions.dead(_searching(request, ())))

@@ -37,7 +37,7 @@ from router.web.pages.frame import Frame
 from router.web.pages.request import Form, PageRequest, Shown, see_other
 from router.web.pages.sessions import Sessions
 
-SELECTED = tuple([name for name in FIELDS if name != "limit"])
+SELECTED = tuple([name for name in FIELDS if name not in ("limit", "var")])
 """The fields of the one selector that go from a page into a plan, and from there into a verb."""
 
 NAMES_SHOWN = 300

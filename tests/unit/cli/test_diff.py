@@ -140,6 +140,21 @@ def test_fewer_deliveries(router: Router, generation: str) -> None:
     assert (reported["deliveries"], reported["effects"], reported["differs"]) == (0, [], True)
 
 
+def test_deliveries_by_a_condition(router: Router, generation: str) -> None:
+    def compared(*more: str) -> int:
+        ran = router("diff", "old.yaml", "rules.yaml", "--json", *more)
+        return int(json.loads(ran.out)["deliveries"])
+
+    assert compared("--where", "payload.id == 2") == 1
+    assert compared("--where", "payload.id == var.id", "--var", "id:=3") == 1
+
+
+def test_a_name_that_nothing_has_selects_no_deliveries(router: Router, generation: str) -> None:
+    ran = router("diff", "old.yaml", "rules.yaml", "--endpoint", "shopp")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean 'shop'" in ran.err
+
+
 def test_without_a_store_the_rules_are_compared(router: Router, tmp_path: Path) -> None:
     for name, text in (("a", OLD), ("b", NEW)):
         (tmp_path / f"{name}.yaml").write_text(text, "utf-8")

@@ -17,9 +17,10 @@ from tests.unit.cli.test_stored import DLV, JOB, fill
 
 Path_ = tuple[str, ...]
 
+ONE = ["--where", "delivery.id == var.id && var.n < 2", "--var", "n:=1.5", "--var"]
 SAYS: dict[Path_, list[list[str]]] = {
     ("status",): [[], ["--json"], ["--check"]],
-    ("deliveries",): [[], ["--refused"], ["--where", "`true`"]],
+    ("deliveries",): [[], ["--refused"], ["--where", "`true`"], [*ONE, f"id={DLV}"]],
     ("show",): [[DLV], [DLV[4:12]], [JOB], [JOB, "--follow"]],
     ("explain",): [[DLV], [DLV, "-f", "rules.yaml"]],
     ("new", "test"): [[DLV]],

@@ -43,6 +43,11 @@ def a_line(verb: str, asked: dict[str, Any], **more: Any) -> Audit:
     [
         ("cancel", {"selector": {"until": AT, "limit": 5}}, f"cancel --until {TIME} --limit 5"),
         ("cancel", {"selector": {"where": "a == `x y`"}}, "cancel --where 'a == `x y`'"),
+        (
+            "cancel",
+            {"selector": {"where": "a", "var": {"x": "it's", "n": 1}}},
+            """cancel --where a --var 'x=it'"'"'s' --var n:=1""",
+        ),
         ("revive", {"ids": ["a", "b", "c", "d"]}, "revive a b c d"),
         ("revive", {"ids": ["-a"]}, "revive -- -a"),
         ("prune", {"older_than": 172_800_000}, "store prune --older-than 2d"),
@@ -145,11 +150,13 @@ def a_server() -> Iterator[tuple[str, list[tuple[str, Any]]]]:
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1)
 MOMENTS = st.integers(0, LATER)
+VALUES = TEXTS | st.integers() | st.booleans() | st.lists(TEXTS | st.none())
 SELECTORS = st.builds(
     Criteria,
     endpoint=st.none() | TEXTS, rule=st.none() | TEXTS, event=st.none() | TEXTS,
     state=st.none() | st.sampled_from(JOB_STATES), since=st.none() | st.integers(0, AT),
     until=st.none() | st.integers(AT, LATER), where=st.none() | TEXTS, replay=st.none() | TEXTS,
+    var=st.none() | st.dictionaries(st.sampled_from(["a", "b_1"]), VALUES, min_size=1),
     cause=TEXTS, limit=st.none() | st.integers(1, 10_000),
 )  # fmt: skip
 IDS = st.lists(TEXTS, min_size=1, max_size=5).map(tuple)

@@ -57,6 +57,12 @@ def test_var_and_def_come_from_a_rules_file(make: Maker) -> None:
     assert condition.takes(make())
 
 
+def test_what_is_bound_needs_no_rules_file(make: Maker) -> None:
+    assert ListenCondition("payload.id == var.id", builtin(), bound={"id": 7}).takes(make())
+    with pytest.raises(UsageError, match="it reads id"):
+        ListenCondition("payload.id == var.id", builtin(), bound={"id": 7, "ids": 7})
+
+
 @pytest.mark.parametrize("text", ["payload.", "secret.shop == 'x'", "results.a", "1 +"])
 def test_a_wrong_one_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--where"):

@@ -11,12 +11,13 @@ from router.web.admin.query import (
     LIMIT,
     SELECTOR,
     STATE,
+    VAR,
     WHERE,
     Query,
 )
 from tests.clocks import START_MS
 
-ALL = (*SELECTOR, STATE, WHERE, LIMIT, CURSOR)
+ALL = (*SELECTOR, STATE, WHERE, VAR, LIMIT, CURSOR)
 
 
 def ask(text: str) -> Query:
@@ -26,7 +27,7 @@ def ask(text: str) -> Query:
 def test_the_selector_takes_every_parameter() -> None:
     query = ask(
         "id=dlv_12345678,job_12345678&endpoint=shop&rule=paid&event=orders%2Fpaid&state=dead"
-        "&since=2h&until=1750000000000&where=payload.id%20%3D%3D%201&replay=r&cause=c&limit=7"
+        "&since=2h&until=1750000000000&where=payload.id%20%3D%3D%20var.id&var=%7B%22id%22%3A1%7D&replay=r&cause=c&limit=7"
     )
     assert query.selector(DELIVERY_STATES) == Selector(
         ids=("dlv_12345678", "job_12345678"),
@@ -36,7 +37,8 @@ def test_the_selector_takes_every_parameter() -> None:
         state="dead",
         since=START_MS - 7_200_000,
         until=START_MS,
-        where="payload.id == 1",
+        where="payload.id == var.id",
+        var={"id": 1},
         replay="r",
         cause="c",
         limit=7,
@@ -63,6 +65,8 @@ def test_an_id_may_be_given_again_as_boxes_of_a_form_are() -> None:
         ("state=%0d%0a", "no state '\\r\\n'; known are: "),
         ("since=yesterday", "'yesterday' is not a time"),
         ("since=1h&until=2h", "swap them"),
+        ("var=id", "var is a JSON object"),
+        ("var=[1]", "var is a JSON object"),
         ("rule=%ff", "malformed"),
         ("rule=\xe4", "malformed"),
         ("&".join(["id=a"] * (FIELDS_MAX + 1)), "malformed"),
