@@ -38,4 +38,9 @@ packages, bottom to top; each imports only those above it in this list (checked 
     pytest_plugin        tests of rules files as pytest's items; `-p router.pytest_plugin`
 """
 
-__version__ = "0.1.0"
+try:
+    from router import _version
+except ImportError:  # a copy that nobody installed
+    __version__, __commit__ = "0.0", ""
+else:
+    __version__, __commit__ = _version.version, _version.commit

@@ -10,7 +10,6 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from router import __version__
 from router.cli.command_table import COMMANDS, GROUPS
 from router.errors import ConfigError, RouterError, SecretMissing, UsageError
 
@@ -77,12 +76,23 @@ class LazyGroup(click.Group):
 
 @click.command(
     cls=LazyGroup,
+    invoke_without_command=True,
+    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every command takes -h. Exit codes: 0 ok, 1 problems found, 2 wrong usage.",
 )
-@click.version_option(__version__, prog_name="router", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.option("--version", is_flag=True, help="Show the version, its commit and store schemas.")
+@click.option("--json", "as_json", is_flag=True, help="The version in JSON.")
+@click.pass_context
+def cli(context: click.Context, *, version: bool, as_json: bool) -> None:
     """Verify webhooks, drop duplicates, store them, then act by the rules of one file."""
+    if version:
+        from router.cli.version import print_version
+
+        print_version(as_json=as_json)
+        context.exit()
+    if as_json or context.invoked_subcommand is None:
+        raise UsageError("a command comes first: `router COMMAND --json`; `router -h` lists them")
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 import click
 
-from router import __version__
 from router.cli.output import print_exact
 
 
@@ -22,4 +21,4 @@ def schema(*, tests: bool) -> None:
     from router.config.json_schema import schema_of_rules, schema_of_tests
 
     make = schema_of_tests if tests else schema_of_rules
-    print_exact(make(providers.builtin(), version=__version__))
+    print_exact(make(providers.builtin()))

@@ -63,14 +63,14 @@ _OF_A_CASE = {"type": "string", "pattern": r"\{\{\s*each\."}
 _PLAIN = ("version", "tests", "name")
 
 
-def schema_of_rules(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
+def schema_of_rules(providers: Mapping[str, Provider]) -> dict[str, Any]:
     """The schema of a rules file; providers and their events are offered, others are allowed."""
-    return _Maker(providers).schema(FileEntry, f"Rules of webhook-rules-router {version}")
+    return _Maker(providers).schema(FileEntry, "Rules of webhook-rules-router")
 
 
-def schema_of_tests(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
+def schema_of_tests(providers: Mapping[str, Provider]) -> dict[str, Any]:
     """The schema of a file of tests."""
-    return _Maker(providers).schema(TestsEntry, f"Tests of webhook-rules-router {version}")
+    return _Maker(providers).schema(TestsEntry, "Tests of webhook-rules-router")
 
 
 def _ref(name: str) -> dict[str, Any]:

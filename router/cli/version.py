@@ -1,0 +1,23 @@
+"""`router --version`: which program this is, and which stores it opens."""
+
+from pathlib import Path
+
+from router import __commit__, __version__
+from router.cli.output import print_answer
+
+_STORE = Path(__file__).parents[1] / "store"
+_DATABASES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+
+
+def print_version(*, as_json: bool) -> None:
+    """The commit is that of the build, or of the last install of a clone; null: not known."""
+    schema = {name: schema_number(name) for name in _DATABASES}
+    facts = {"version": __version__, "commit": __commit__ or None, "store_schema": schema}
+    stores = ", ".join(f"{_DATABASES[name]} {number}" for name, number in schema.items())
+    text = f"router {__version__}\ncommit {__commit__ or 'unknown'}\nstore schema: {stores}"
+    print_answer(facts, text, as_json=as_json)
+
+
+def schema_number(database: str) -> int:
+    """Counted from the files: the version is shown without importing a database."""
+    return len(list((_STORE / database / "migrations").glob("[0-9]*.sql")))
