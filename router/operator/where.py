@@ -78,24 +78,28 @@ class Where:
 
     def holds(self, stored: Stored) -> Stored | None:
         """What is left of a delivery: itself with the jobs whose event fits; None: nothing."""
-        if not (fitting := self._events(stored.delivery, {entry.index for entry in stored.events})):
+        known = {entry.index for entry in stored.events}
+        if not (fitting := self.fitting(stored.delivery, known)[0]):
             return None
         if not stored.jobs:
             return stored
-        jobs = tuple([job for job in stored.jobs if fitting & _indexes(job)])
+        jobs = tuple([job for job in stored.jobs if fitting & indexes(job)])
         return msgspec.structs.replace(stored, jobs=jobs) if jobs else None
 
-    def _events(self, delivery: Delivery, known: Collection[int]) -> set[int]:
-        """The indexes of the events that fit; of those known before nothing was stored."""
+    def fitting(self, delivery: Delivery, known: Collection[int] = ()) -> tuple[set[int], int]:
+        """
+        The indexes of the events that fit, and of how many: of all in its body, or of these, if any
+        is `known`.
+        """
         if (provider := self._ruleset.providers.get(delivery.provider)) is None:
             self._fail(f"the rules file has no provider {delivery.provider!r}")
-            return set()
+            return set(), 0
         reading = provider.read(as_request(delivery))
         events = [e.event() for e in reading.events if not known or e.index in known]
         if reading.state != "routed":  # it has no payload; its headers and its name may tell
             events = [DeliveryEvent("", 0, reading.event_name, None, None)]
         shared = self._ruleset.roots(delivery)
-        return {e.index for e in events if self._fits(shared, delivery, e)}
+        return {e.index for e in events if self._fits(shared, delivery, e)}, len(events)
 
     def _fits(self, shared: dict[str, object], delivery: Delivery, event: DeliveryEvent) -> bool:
         scope = event_scope(shared, delivery, event, self._ruleset.defines)
@@ -110,5 +114,6 @@ class Where:
         self.reason = self.reason or reason
 
 
-def _indexes(job: Job) -> set[int]:
+def indexes(job: Job) -> set[int]:
+    """Of the events that a job is for."""
     return set(job.covers) or {job.event_index}

@@ -1,0 +1,121 @@
+"""What is about one person: of each delivery the events that a condition names, and all of them."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from router.expressions import NotJson, decode_json
+from router.model.delivery import Delivery
+from router.model.job import Job
+from router.model.settings import OWN
+from router.operator.known_names import check_names
+from router.operator.where import Where, indexes
+from router.rules.ruleset import Ruleset
+from router.store.reads import StoreReads
+from router.store.values import Selector, Stored
+
+_TELLING = "own:"
+"""So begins the place of a page of the router's own events that tell of what is selected."""
+
+
+class SubjectData(msgspec.Struct, frozen=True):
+    """
+    A delivery with what of it is selected: `events`, by index, of all in its body, also of those
+    that an earlier delivery has brought; `jobs`, with others too if they are for a whole batch.
+    `whole`: that is all of it.
+    """
+
+    stored: Stored
+    events: frozenset[int]
+    whole: bool
+    jobs: tuple[Job, ...]
+
+
+class SubjectPage(msgspec.Struct, frozen=True):
+    """Some of it; `reached` is where the next page goes on, None: that was all."""
+
+    found: tuple[SubjectData, ...]
+    reached: str | None
+
+
+class SubjectSearch:
+    """
+    One selection over the whole history, a page at a time, and what the router itself has told of
+    it: a `job.dead` quotes what a target said. `where` counts what could not be evaluated.
+
+    Raises:
+        UsageError: the condition is wrong, or the selector has a limit: all is meant.
+    """
+
+    def __init__(self, store: StoreReads, selector: Selector, ruleset: Ruleset) -> None:
+        self._store = store
+        self._ruleset = ruleset
+        self._asked = selector
+        where = selector.where
+        self.where = None if where is None else Where(where, ruleset, selector.var)
+        self._selector = msgspec.structs.replace(selector, where=None, var=None, limit=None)
+        self._telling = Selector(endpoint=OWN, since=selector.since)
+
+    async def check(self) -> None:
+        """Raises UsageError: the selector names what nobody knows."""
+        await check_names(self._asked, self._ruleset, self._store)
+
+    async def after(self, reached: str | None) -> SubjectPage:
+        """
+        The next page, oldest first. What the router has told comes before all else: by what it
+        tells of it is found, while that is there.
+        """
+        if reached is None or reached.startswith(_TELLING):
+            return await self._told((reached or _TELLING).removeprefix(_TELLING))
+        page = await self._store.page(self._selector, jobs=False, after=reached or None, whole=True)
+        found = []
+        for stored in page.found:
+            if (data := await self.data(stored)) is not None and not await self._tells(stored):
+                found.append(data)
+        return SubjectPage(tuple(found), page.reached)
+
+    async def data(self, stored: Stored) -> SubjectData | None:
+        """What of a delivery fits the condition; None: nothing does."""
+        await asyncio.sleep(0)  # reading a body takes its time: others have their turn
+        if self.where is None:
+            return _whole(stored)
+        fitting, count = self.where.fitting(stored.delivery)
+        if not fitting or len(fitting) == count:
+            return _whole(stored) if fitting else None
+        jobs = tuple([job for job in stored.history if fitting & indexes(job)])
+        return SubjectData(stored, frozenset(fitting), whole=False, jobs=jobs)
+
+    async def _told(self, reached: str) -> SubjectPage:
+        page = await self._store.page(self._telling, jobs=False, after=reached or None, whole=True)
+        found = [_whole(stored) for stored in page.found if await self._tells(stored)]
+        return SubjectPage(tuple(found), f"{_TELLING}{page.reached}" if page.reached else "")
+
+    async def _tells(self, stored: Stored) -> bool:
+        """Whether it is the router's own event about a delivery that is selected."""
+        if stored.delivery.endpoint != OWN:
+            return False
+        for delivery in await self._named(stored.delivery):
+            if self._selector.ids and delivery not in self._selector.ids:
+                continue
+            one = msgspec.structs.replace(self._selector, ids=(delivery,))
+            for parent in (await self._store.page(one, jobs=False)).found:
+                if await self.data(parent) is not None:
+                    return True
+        return False
+
+    async def _named(self, own: Delivery) -> Sequence[str]:
+        """The deliveries whose jobs one of the router's own events tells of."""
+        try:
+            payload = decode_json(own.body)
+        except NotJson:
+            return ()
+        if isinstance(payload.get("delivery"), str):
+            return (payload["delivery"],)
+        jobs = [await self._store.job(one["job"]) for one in payload.get("by_rule", ())]
+        return tuple({job.delivery: None for job in jobs if job is not None})
+
+
+def _whole(stored: Stored) -> SubjectData:
+    events = frozenset(range(stored.delivery.event_count))
+    return SubjectData(stored, events, whole=True, jobs=stored.history)
