@@ -1,8 +1,10 @@
 """`router serve`."""
 
+import os
 import sys
 
 import click
+import msgspec
 
 from router.cli.options import Options, place_options, rules_argument
 from router.cli.output import note
@@ -20,9 +22,14 @@ def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
     from router.undumpable import make_undumpable
 
     make_undumpable()  # before anything is read that others must not see
+    from router.serving.socket_activation import activated_sockets
     from router.wiring.launch import serve
+    from router.wiring.listeners import shown
     from router.wiring.serve_options import ServeOptions
 
+    sockets = activated_sockets(place.environ, os.getpid())
+    opened = {name: shown(one.getsockname()[:2]) for name, one in sockets.items()}
+    place = msgspec.structs.replace(place, **opened)
     lines: list[str] = []
     if place.dev:
         from router.cli.dev_hints import hints
@@ -41,6 +48,7 @@ def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
         dry=dry,
         overrides=place.overrides(),
         human=sys.stderr.isatty() and not place.as_json,
+        sockets=sockets,
         on_ready=greet if lines else None,
     )
     ctx.exit(serve(options, place.environ))

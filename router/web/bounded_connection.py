@@ -74,6 +74,11 @@ class BoundedConnection(HttpToolsProtocol):
         self._at.stalled_since = None
         super().resume_writing()
 
+    @property
+    def asked(self) -> bool:
+        """Whether the first byte of a request has come."""
+        return self._at.served
+
     def is_late(self) -> bool:
         """Whether the request being answered has waited too long for its turn."""
         return self._wire.patience.spent(self._at.whole_since, self.loop.time())

@@ -50,6 +50,8 @@ class Wire:
         self.patience = LoadShedder()
         self.crowded: Callable[[], None] = lambda: None
         """Called when connections wait long to be accepted; the listener sets it."""
+        self.opened_at = 0.0
+        """When the listener began: who came before waits for it from then on."""
         self._peers = peers or Peers()
         self._open: dict[str, int] = {}
 

@@ -77,7 +77,8 @@ class WireProtocol(BoundedConnection):
 
     def _came_too_late(self) -> bool:
         """The first bytes may have been here for long; then others wait to be accepted as well."""
-        now, self._now = self._now, self._now - waited_s(self.transport)
+        arrived = max(self._now - waited_s(self.transport), self._wire.opened_at)
+        now, self._now = self._now, arrived
         if now - self._now > CROWDED_S:
             self._wire.crowded()
             if self._wire.patience.spent(self._now, now):

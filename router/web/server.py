@@ -21,6 +21,8 @@ from router.web.connections import Wire
 from router.web.protocol import WireProtocol
 
 BACKLOG = 2048
+FIRST_WORD_S = 0.5
+"""How long whoever has just connected may take to say what he wants when the listener ends."""
 CROWD = 512
 """So many connections are taken in at once when there is a queue of them."""
 _REASONS: dict[int | None, str] = {
@@ -52,7 +54,7 @@ class _Embedded(uvicorn.Server):
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         self._listening, self._tls, self._wire = listening, tls, wire
-        wire.crowded = self._take_in
+        wire.crowded, wire.opened_at = self._take_in, asyncio.get_running_loop().time()
         if tls is None:
             await self.startup(sockets=[listening])
             return
@@ -101,12 +103,21 @@ class _Embedded(uvicorn.Server):
 
 
 class Listener:
-    """One address that one application answers on."""
+    """
+    One address that one application answers on. `given`: a socket that listens there already, and
+    goes on to when we have ended; it belongs to the listener from now on.
+    """
 
     def __init__(
-        self, app: Any, address: str, wire: Wire, tls: ssl.SSLContext | None = None
+        self,
+        app: Any,
+        address: str,
+        wire: Wire,
+        tls: ssl.SSLContext | None = None,
+        given: socket.socket | None = None,
     ) -> None:
         self._address = address
+        self._given = given
         self._tls = tls
         self._wire = wire
         self._server = _Embedded(_config(app, wire))
@@ -126,12 +137,12 @@ class Listener:
 
     async def start(self) -> None:
         """
-        Bind and accept.
+        Bind, unless a socket was given, and accept.
 
         Raises:
             CannotListen, UsageError: see `bind`.
         """
-        listening = bind(self._address)
+        listening = self._given or bind(self._address)
         name = listening.getsockname()
         self._bound = (str(name[0]), int(name[1]))
         await self._server.open(listening, self._tls, self._wire)
@@ -148,6 +159,9 @@ class Listener:
         state = self._server.server_state
         for server in self._server.servers:
             server.close()
+        for connection in state.connections - self._silent():
+            connection.shutdown()
+        await self._first_words(min(grace_s, FIRST_WORD_S))
         for connection in list(state.connections):
             connection.shutdown()
         await self._finish(grace_s)
@@ -163,6 +177,18 @@ class Listener:
         """All that is being accepted: the application's requests, and the groups of small POSTs."""
         group = self._wire.group
         return self._server.server_state.tasks | (group.tasks if group is not None else set())
+
+    async def _first_words(self, seconds: float) -> None:
+        """A request that is still on its way to an accepted connection is answered, too."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
+        while self._silent() and loop.time() < ends:  # noqa: ASYNC110 - an event costs each request
+            await asyncio.sleep(0.01)
+
+    def _silent(self) -> set[Any]:
+        """The connections of whom nothing has come yet."""
+        every = self._server.server_state.connections
+        return {one for one in every if isinstance(one, WireProtocol) and not one.asked}
 
     async def _finish(self, seconds: float) -> None:
         """Wait for whatever is being accepted, and for what follows it."""

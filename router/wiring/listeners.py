@@ -41,17 +41,26 @@ def ends(certificates: Iterable[Certificate]) -> dict[str, int]:
 
 
 def public_listener(
-    ingest: IngestApp, server: ServerSettings, peers: Peers, proof: Certificate | None
+    ingest: IngestApp,
+    server: ServerSettings,
+    peers: Peers,
+    proof: Certificate | None,
+    given: socket.socket | None,
 ) -> Listener:
-    """Where deliveries come in."""
+    """Where deliveries come in; `given`: what a service manager keeps open there."""
     wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire, group=ingest.group)
-    return Listener(ingest.serve, server.listen, wire, proof.context if proof else None)
+    return Listener(ingest.serve, server.listen, wire, proof.context if proof else None, given)
 
 
-def admin_listener(app: AdminApp, server: ServerSettings, proof: Certificate | None) -> Listener:
-    """Where the operator's interface is called."""
+def admin_listener(
+    app: AdminApp,
+    server: ServerSettings,
+    proof: Certificate | None,
+    given: socket.socket | None,
+) -> Listener:
+    """Where the operator's interface is called; `given` as above."""
     patient = Wire(msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S))
-    return Listener(app.serve, server.admin, patient, proof.context if proof else None)
+    return Listener(app.serve, server.admin, patient, proof.context if proof else None, given)
 
 
 def shown(bound: tuple[str, int]) -> str:

@@ -1,6 +1,7 @@
 """What a server is started with."""
 
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,9 @@ from router.wiring.rules import Overrides
 
 class ServeOptions(msgspec.Struct, frozen=True):
     """
-    What `router serve` is started with. `human`: the log is for a terminal. `on_ready` is called
-    once, when every listener accepts connections.
+    What `router serve` is started with. `human`: the log is for a terminal. `sockets`: what a
+    service manager keeps open, by the setting in whose place they stand. `on_ready` is called once,
+    when every listener accepts connections.
     """
 
     rules: Path
@@ -19,4 +21,5 @@ class ServeOptions(msgspec.Struct, frozen=True):
     dry: bool = False
     overrides: Overrides = Overrides()
     human: bool = False
+    sockets: Mapping[str, socket.socket] = {}
     on_ready: Callable[[], None] | None = None

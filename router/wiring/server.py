@@ -414,7 +414,7 @@ class Server:
 
     def _listeners(self) -> tuple[Listener, Listener]:
         server = self.live.current.ruleset.server
-        peers = Peers(server.trusted_proxies)
+        peers, given = Peers(server.trusted_proxies), self.options.sockets
         ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         self.callers = callers(self.live, self.verbs.tokens, dev=self.options.dev, clock=self.clock)
         self.admin_app = AdminApp(
@@ -424,8 +424,8 @@ class Server:
             unready=self.running.unready,
         )
         return (
-            public_listener(ingest, server, peers, self.certificate),
-            admin_listener(self.admin_app, server, self.admin_certificate),
+            public_listener(ingest, server, peers, self.certificate, given.get("listen")),
+            admin_listener(self.admin_app, server, self.admin_certificate, given.get("admin")),
         )
 
     def _admin_api(self) -> Application:

@@ -71,7 +71,8 @@ class RouterProcess:
     One run of the router.
 
     `environ` is added to what a bare process needs; `tracer` is a command that runs the router.
-    What it prints goes to `log`, or to the descriptor `out`. `code` is where `router/` lies, and
+    What it prints goes to `log`, or to the descriptor `out`; `keeps` are descriptors that it gets
+    from us. `code` is where `router/` lies, and
     `python` runs it.
     """
 
@@ -85,6 +86,7 @@ class RouterProcess:
     process: subprocess.Popen[bytes] | None = None
     code: Path = ROOT
     python: str = sys.executable
+    keeps: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -123,6 +125,7 @@ class RouterProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
+                pass_fds=self.keeps,
             )
         return self
 

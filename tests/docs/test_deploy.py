@@ -1,4 +1,4 @@
-"""The unit and the container file of deploy/ name what there is, and the unit is one."""
+"""The units and the container file of deploy/ name what there is, and systemd takes the units."""
 
 import json
 import os
@@ -13,10 +13,12 @@ import pytest
 
 from router.cli.main import cli
 from router.model.settings import ServerSettings
+from router.serving.socket_activation import NAMES
 from tests.acceptance.process import ROOT
 
 FOLDER = ROOT / "deploy"
 UNIT = (FOLDER / "router.service").read_text("utf-8")
+SOCKET = (FOLDER / "router.socket").read_text("utf-8")
 DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
 
 
@@ -59,22 +61,32 @@ def test_credentials_are_named_as_the_reference_names_them() -> None:
     assert named <= given
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+def test_the_socket_is_the_public_listener_s() -> None:
+    assert settings(SOCKET)["FileDescriptorName"] == [NAMES[0]]
+    port = ServerSettings().listen.rpartition(":")[2]
+    assert settings(SOCKET)["ListenStream"] == [port]
+    assert f"FileDescriptorName={NAMES[1]}" in SOCKET
+    for order in ("Wants", "After"):
+        assert "router.socket" in settings(UNIT)[order][0].split()
+
+
+def test_systemd_takes_both_units(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine")
     program = tmp_path / "router"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    unit = tmp_path / "router.service"
-    unit.write_text(UNIT.replace("/opt/router/bin/router", str(program)), "utf-8")
+    units = [tmp_path / f"router.{kind}" for kind in ("service", "socket")]
+    for unit, text in zip(units, (UNIT, SOCKET), strict=True):
+        unit.write_text(text.replace("/opt/router/bin/router", str(program)), "utf-8")
     ran = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(unit)],
+        ["systemd-analyze", "verify", "--man=no", *map(str, units)],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning"},
     )
-    ours = [line for line in ran.stderr.splitlines() if "router.service" in line]
+    ours = [line for line in ran.stderr.splitlines() if "router." in line]
     assert ours == []
 
 

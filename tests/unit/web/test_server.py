@@ -3,10 +3,12 @@
 import asyncio
 import os
 import signal
+import time
 
 import pytest
 
 from router.errors import CannotListen, UsageError
+from router.web.protocol import CROWDED_S, WireProtocol
 from router.web.server import bind
 from tests.unit.web.wire_client import Client, post, serving
 from tests.waiting import until
@@ -74,6 +76,50 @@ async def test_stopping_closes_idle_connections(short: bool) -> None:
         await client.response()
         await server.listener.stop(30)
         assert await client.rest() == b""
+
+
+async def test_who_has_just_connected_is_answered_before_the_end(short: bool) -> None:
+    """The request was on its way: closing now would refuse it without a word."""
+    async with serving(short=short) as server:
+        client = await server.connect()
+        await until(lambda: server.listener.connections == 1)
+        stopping = asyncio.create_task(server.listener.stop(30))
+        await asyncio.sleep(0)
+        await client.send(post())
+        assert (await client.response()).status == 200
+        await stopping
+        assert await client.rest() == b""
+
+
+async def test_who_says_nothing_does_not_hold_up_the_end(short: bool) -> None:
+    async with serving(short=short) as server:
+        client = await server.connect()
+        await until(lambda: server.listener.connections == 1)
+        await server.listener.stop(30)
+        assert await client.rest() == b""
+
+
+async def test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener(
+    short: bool,
+) -> None:
+    """Who comes between two listeners waits in it, and is too late for neither."""
+    with bind("127.0.0.1:0") as held:
+        held.listen()
+        place = held.getsockname()[:2]
+        async with serving(short=short, held=held.dup()) as server:
+            assert server.listener.bound == place
+            assert (await server.ask(post())).status == 200
+        waiting = Client(*await asyncio.open_connection(*place))
+        await waiting.send(post())
+        between = time.monotonic() + 2 * CROWDED_S
+        while time.monotonic() < between:
+            pass
+        async with serving(short=short, held=held.dup()) as server:
+            assert (await waiting.response()).status == 200
+            [connection] = server.listener._server.server_state.connections
+            assert isinstance(connection, WireProtocol)
+            assert connection._at.whole_since >= server.wire.opened_at
+        await waiting.close()
 
 
 async def test_stopping_is_bounded(short: bool, caplog: pytest.LogCaptureFixture) -> None:

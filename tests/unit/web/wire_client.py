@@ -1,6 +1,7 @@
 """A real listener on a free port with a made-up intake, and a client that sends raw bytes."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -167,6 +168,7 @@ async def serving(
     listen: str = "127.0.0.1:0",
     short: bool = True,
     tls: ssl.SSLContext | None = None,
+    held: socket.socket | None = None,
     **limits: Any,
 ) -> AsyncIterator[Server]:
     """A listener with these limits, stopped at the end."""
@@ -177,7 +179,7 @@ async def serving(
     app = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
     group = app.group if short else None
     wire = Wire(given, peers=peers, refused=app.refused_on_wire, linger_s=linger_s, group=group)
-    listener = Listener(app.serve, listen, wire, tls)
+    listener = Listener(app.serve, listen, wire, tls, held)
     await listener.start()
     server = Server(intake, listener, wire, budget, [])
     try:
