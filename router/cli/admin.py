@@ -12,7 +12,7 @@ import msgspec
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
-from router.operator.answers import JobOutput, RefusalList, RefusedRequest, ServerState
+from router.operator.answers import ExportPage, JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
 from router.web.tls import first_certificate
 
@@ -208,6 +208,13 @@ class AdminClient:
         """What the server answers to a verb. Raises as `read`."""
         self._check_store()
         return _decoded(self._response("POST", path, body), kind)
+
+    def export(self, query: Mapping[str, Any]) -> ExportPage:
+        """A page of an export. Raises as `read`."""
+        self._check_store()
+        response = self._response("GET", f"/api/export?{urlencode(query)}")
+        _checked(response)
+        return msgspec.json.decode(response.content, type=ExportPage)
 
     def body(self, delivery: str) -> bytes:
         """What a delivery brought, byte for byte."""

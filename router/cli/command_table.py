@@ -21,6 +21,7 @@ GROUPS: Mapping[str, Rows] = {
         "dead": ("router.cli.dead", "Jobs that failed for good, by cause."),
         "rules": ("router.cli.rules", "The rules: how often each matched, and its jobs."),
         "targets": ("router.cli.targets", "Where work goes, and how it stands; pause, resume."),
+        "export": ("router.cli.export", "All that is stored about one person, as JSON."),
         "audit": ("router.cli.audit", "Who changed what, and when."),
     },
     "Do something about it": {

@@ -68,6 +68,11 @@ class RemoteOperator:
         span = {n: t for n, t in (("since", since), ("until", until)) if t is not None}
         return self._listed("audit", span, limit, cursor, answers.AuditLines)
 
+    async def export(self, selector: Selector, cursor: str | None = None) -> answers.ExportPage:
+        """A page, its numbers digit for digit."""
+        place = {} if cursor is None else {"cursor": cursor}
+        return self._client.export({**_query(selector), **place})
+
     async def dead(self, selector: Selector) -> answers.Dead:
         """Up to so many causes as the server tells at once, the latest."""
         query = _query(msgspec.structs.replace(selector, state=None))

@@ -28,12 +28,13 @@ _COMPLETED = {"endpoint": endpoint_names, "rule": rule_ids, "event": event_names
 
 
 def selector_options(
-    *, states: tuple[str, ...] | None, limit: int | None
+    *, states: tuple[str, ...] | None, limit: int | None, limited: bool = True
 ) -> Callable[[Command], Command]:
     """
     Gives a command the selector's options as one `selector` argument.
 
     `states` None leaves `--state` out. `limit` is what `--limit` is when not given, None: all.
+    Not `limited`: there is no such option, all is meant.
     """
 
     def decorate(command: Command) -> Command:
@@ -44,8 +45,9 @@ def selector_options(
             command(selector=criteria(texts, lambda text: instant(text, now)), **given)
 
         decorated: Command = with_selector
+        without = {"state": states is None, "limit": not limited}
         for name in reversed(ABOUT):
-            if name != "state" or states is not None:
+            if not without.get(name):
                 decorated = _option(name, states, limit)(decorated)
         return decorated
 

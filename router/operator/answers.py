@@ -150,6 +150,18 @@ class FollowedDeliveries(msgspec.Struct, frozen=True):
     other: bool
 
 
+class ExportPage(msgspec.Struct, frozen=True):
+    """
+    Deliveries as they are handed over, in JSON that keeps their numbers; `failed` and `reason` as
+    of deliveries. An empty page may have a `next`, too.
+    """
+
+    deliveries: tuple[msgspec.Raw, ...]
+    next: str | None = None
+    failed: int = 0
+    reason: str | None = None
+
+
 class OneJob(msgspec.Struct, frozen=True):
     """A job and its ended attempts."""
 

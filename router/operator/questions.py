@@ -12,6 +12,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
+from router.expressions import encode_json
 from router.legible import exact
 from router.model.delivery import DeliverySummary, as_request, full_name
 from router.model.job import Job
@@ -20,12 +21,14 @@ from router.model.target import TargetNow
 from router.operator import answers, rows
 from router.operator.costly import CostlyAnswer
 from router.operator.cursors import cursor_of, reached_by
+from router.operator.exporting import exported
 from router.operator.id_lookup import look_up, present, whole_ids, with_job_alone
 from router.operator.known_names import check_names
 from router.operator.node_rows import NodeList, node_rows
 from router.operator.overview import ServerNow, overview
 from router.operator.overview_answer import Overview
 from router.operator.search import Search
+from router.operator.subject import SubjectSearch
 from router.operator.token_answers import TokenList
 from router.operator.tokens import token_list
 from router.rules.explain import Explainer, unrouted
@@ -173,6 +176,24 @@ class StoreQuestions:
     async def replays(self, limit: int) -> answers.Replays:
         """The newest replays."""
         return answers.Replays(await self._store.replays(limit))
+
+    # -- what is handed over
+
+    async def export(self, selector: Selector, cursor: str | None = None) -> answers.ExportPage:
+        """What is selected, whole, oldest first: a page, which may be empty before the last."""
+        ruleset = self._live.current.ruleset
+        search = SubjectSearch(self._store, selector, ruleset)
+        if (reached := reached_by(cursor, "export", str)) is None:
+            await search.check()
+        page = await search.after(reached)
+        found = []
+        for data in page.found:
+            record = await self._store.delivery(data.stored.delivery.id)
+            if record is not None and not data.shared:  # it may have gone meanwhile
+                found.append(msgspec.Raw(encode_json(exported(data, record, ruleset))))
+        following = None if page.reached is None else cursor_of("export", page.reached)
+        failed, reason = (search.where.failed, search.where.reason) if search.where else (0, None)
+        return answers.ExportPage(tuple(found), following, failed, reason)
 
     # -- one thing
 

@@ -23,13 +23,14 @@ class SubjectData(msgspec.Struct, frozen=True):
     """
     A delivery with what of it is selected: `events`, by index, of all in its body, also of those
     that an earlier delivery has brought; `jobs`, with others too if they are for a whole batch.
-    `whole`: that is all of it.
+    `whole`: that is all of it. `shared`: it is the router's own word about others' jobs as well.
     """
 
     stored: Stored
     events: frozenset[int]
     whole: bool
     jobs: tuple[Job, ...]
+    shared: bool = False
 
 
 class SubjectPage(msgspec.Struct, frozen=True):
@@ -88,7 +89,12 @@ class SubjectSearch:
 
     async def _told(self, reached: str) -> SubjectPage:
         page = await self._store.page(self._telling, jobs=False, after=reached or None, whole=True)
-        found = [_whole(stored) for stored in page.found if await self._tells(stored)]
+        found = []
+        for stored in page.found:
+            if await self._tells(stored):
+                named = await self._named(stored.delivery)
+                shared = self.where is not None and len(named) > 1
+                found.append(msgspec.structs.replace(_whole(stored), shared=shared))
         return SubjectPage(tuple(found), f"{_TELLING}{page.reached}" if page.reached else "")
 
     async def _tells(self, stored: Stored) -> bool:

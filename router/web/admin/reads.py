@@ -92,6 +92,19 @@ class ListRoutes(Controller):
         """The latest cause first."""
         return request.visible(await questions.dead(_searching(request, ())))
 
+    @question(
+        "/api/export",
+        "What is stored about somebody, to be handed over: whole, oldest first.",
+        *SELECTOR, STATE, WHERE, VAR, CURSOR, payloads=True,
+    )  # fmt: skip
+    async def export(
+        self, request: AdminRequest, questions: Given[StoreQuestions]
+    ) -> dict[str, Any]:
+        """A page at a time; an empty one may be followed by others."""
+        selector, cursor = request.query.selector(DELIVERY_STATES), request.query.text("cursor")
+        found = await questions.export(selector, cursor)
+        return msgspec.Raw(msgspec.json.encode(found))  # type: ignore[return-value]
+
     @question("/api/audit", "Who changed what.", *SPAN, LIMIT, CURSOR)
     async def audit(
         self, request: AdminRequest, questions: Given[StoreQuestions]

@@ -60,6 +60,7 @@ SELECTOR = tuple(f"--{name}" for name in ABOUT)
 PARTS = {
     "dead": "all its jobs are in one state",
     "explain": "one delivery is explained, and with --payload one that is not stored",
+    "export": "all is meant, so there is no limit",
     "listen": "what comes from now on, before any job has a state",
     "recover": "a sender is asked for all since a time",
     **dict.fromkeys(

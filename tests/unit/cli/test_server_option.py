@@ -25,6 +25,7 @@ SAYS: dict[Path_, list[list[str]]] = {
     ("explain",): [[DLV], [DLV, "-f", "rules.yaml"]],
     ("new", "test"): [[DLV]],
     ("dead",): [[], ["--list"], ["--where", "`true`"]],
+    ("export",): [["--where", "`true`"], ["--lines", *ONE, f"id={DLV}"]],
     ("rules",): [[]],
     ("audit",): [[]],
     ("targets",): [[]],

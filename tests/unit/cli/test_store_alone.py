@@ -25,6 +25,7 @@ READS: dict[Path_, list[str]] = {
     ("deliveries",): ["--rule", "paid-then", "--where", "payload.id == `1`"],
     ("diff",): ["GENERATION", "GENERATION"],
     ("explain",): [DLV],
+    ("export",): ["--where", "payload.id == `1`"],
     ("rules",): [],
     ("shapes", "learn"): [],
     ("show",): [JOB],

@@ -104,11 +104,16 @@ async def test_what_the_router_told_of_it_comes_first_and_once(store: SqliteStor
         died = {"by_rule": [{"job": f"job_{number:024d}00"}, {"job": "job_gone0000"}]}
         await take(store, 20 + number, died, **own)
     await take(store, 30, {"target": "t"}, **own)
-    assert numbers(await found(store, ANN)) == [11, 21, 1]
+    told = await found(store, ANN)
+    assert numbers(told) == [11, 21, 1]
+    assert not any(one.shared for one in told)
+    both = {"by_rule": [{"job": f"job_{number:024d}00"} for number in (1, 2)]}
+    await take(store, 31, both, **own)
+    assert [one.shared for one in await found(store, ANN)] == [False, False, True, False]
     everything = await found(store, Selector())
-    assert sorted(numbers(everything)) == [1, 2, 11, 12, 21, 22, 30]
-    assert numbers(await found(store, Selector(ids=(f"dlv_{2:026d}",)))) == [12, 22, 2]
-    assert numbers(await found(store, Selector(endpoint="router"))) == [11, 12, 21, 22, 30]
+    assert sorted(numbers(everything)) == [1, 2, 11, 12, 21, 22, 30, 31]
+    assert numbers(await found(store, Selector(ids=(f"dlv_{2:026d}",)))) == [12, 22, 31, 2]
+    assert numbers(await found(store, Selector(endpoint="router"))) == [11, 12, 21, 22, 30, 31]
 
 
 async def test_it_goes_on_page_by_page(store: SqliteStore) -> None:

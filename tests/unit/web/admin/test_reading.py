@@ -149,6 +149,20 @@ async def test_where_looks_into_payloads_and_only_for_those_who_may(rig: Rig) ->
         assert (await rig.ask("GET", f"{path}?where=payload.id", "hidden")).status == 403
 
 
+async def test_an_export_goes_on_until_nothing_is_next(rig: Rig) -> None:
+    await rig.world.take(2)
+    asked = '/api/export?where=payload.id==var.id%26%26`true`&var={"id":2}'.replace('"', "%22")
+    found, cursor = [], ""
+    while cursor is not None:
+        answer = await rig.ask("GET", asked + (f"&cursor={cursor}" if cursor else ""), "viewer")
+        found += answer.json["deliveries"]
+        cursor = answer.json["next"]
+    everything = (await rig.ask("GET", "/api/deliveries?where=payload.id==2", "viewer")).json
+    assert [one["id"] for one in found] == [one["id"] for one in everything["deliveries"]]
+    assert [event["payload"] for one in found for event in one["events"]] == [{"id": 2}]
+    assert (await rig.ask("GET", f"{asked}&endpoint=shp", "viewer")).status == 400
+
+
 async def test_one_delivery_by_its_beginning_and_its_bytes(rig: Rig) -> None:
     whole = rig.ids["delivery"]
     for name in (whole, whole[:24], whole[4:]):
