@@ -27,13 +27,19 @@ class Call:
 
 class Target:
     """
-    Answers after a drawn time; `answer` says with which status. What calls a path below /held/ is
-    answered when it is released. It understands requests with a content-length and nothing else,
-    which is what a router sends.
+    Answers with the status that `answer` says, after a drawn time or as many seconds as `delay`
+    says. What calls a path below /held/ is answered when it is released. It understands requests
+    with a content-length and nothing else, which is what a router sends.
     """
 
-    def __init__(self, rng: random.Random, answer: Callable[[Call], int]) -> None:
-        self.rng, self.answer = rng, answer
+    def __init__(
+        self,
+        rng: random.Random,
+        answer: Callable[[Call], int],
+        delay: Callable[[Call], float] | None = None,
+    ) -> None:
+        self.answer = answer
+        self.delay = delay or (lambda _: rng.uniform(0.005, 0.05))
         self.calls: list[Call] = []
         self.held: list[Callable[[], None]] = []
 
@@ -89,7 +95,7 @@ class _Connection(asyncio.Protocol):
         if path.startswith("/held/"):
             self._target.held.append(lambda: self._end(call))
         else:
-            self._loop.call_later(self._target.rng.uniform(0.005, 0.05), self._end, call)
+            self._loop.call_later(self._target.delay(call), self._end, call)
 
     def _end(self, call: Call) -> None:
         if self._call is not call:
