@@ -332,6 +332,13 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         Activity goes by its own ages.
         """
 
+    async def scrub(self) -> bool:
+        """
+        One bounded step of overwriting, in the files that are the store's own, what was removed or
+        replaced before this began; whether that is done. As long as some other program reads the
+        store it is not.
+        """
+
     async def note(self, audit: Audit) -> None:
         """Add a line to the audit, for a change that is none of the ledger."""
 

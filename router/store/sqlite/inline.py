@@ -100,6 +100,9 @@ class MemoryStore(SqliteStore):
         await self._writer.start()
         self.reads = InlineReader(self._path, self._write_copies, self._memory.db)
 
+    async def scrub(self) -> bool:
+        return True  # there is no file
+
     async def close(self) -> None:
         """Stop what is under way; the memory is there for the next."""
         await self._counts.stop()

@@ -30,6 +30,7 @@ from router.store.sqlite import (
     replaying,
     runs,
     schema,
+    scrubbing,
 )
 from router.store.sqlite.connection import (
     open_read_only,
@@ -97,6 +98,7 @@ class SqliteStore:
         self._writer = Writer(self._open, self._fail, on_commit, lock.gone)
         self.reads: SqliteReader
         self._search = pruning.PruneSearch()
+        self._scrub: scrubbing.Scrub | None = None
         self._counts = CopyCounts(clock, lambda: self._work(operations.write_copies))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -263,6 +265,12 @@ class SqliteStore:
         await self._write_copies()
         plan = await self.reads.ask(self._search.plan, retain, now)
         return await self._work(lambda book: pruning.prune(book, plan, retain, now))
+
+    async def scrub(self) -> bool:
+        scrub = self._scrub = self._scrub or scrubbing.Scrub()
+        if done := await self._work(scrub.step):
+            self._scrub = None
+        return done
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return await self.reads.recall(prefix)

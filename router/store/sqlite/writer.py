@@ -13,7 +13,7 @@ import msgspec
 
 from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.store.sqlite import accepting, operations, settling
-from router.store.sqlite.connection import DAMAGED, open_read_only
+from router.store.sqlite.connection import DAMAGED, WRITER, open_read_only
 from router.store.sqlite.writer_state import Book
 
 BATCH = 256
@@ -150,6 +150,8 @@ class Writer:
             waited_for = book.pages - before > LARGE_BATCH and not self._queue.empty()
             if book.pages >= due and not waited_for:
                 self._checkpoint(book)
+            if book.to_empty and not waited_for:
+                self._empty(book)
         self._finish(book)
 
     def _serve(self, book: Book) -> tuple[int, bool]:
@@ -240,6 +242,27 @@ class Writer:
             log, done = 0, 0
         # A reader may have kept some pages back: they are tried again with the next ones.
         book.pages = 0 if done == log else CHECKPOINT_PAGES // 2
+
+    def _empty(self, book: Book) -> None:
+        """
+        Empty the journal, with `anew` after the whole file is written anew; not while somebody
+        reads it, whom nobody waits for.
+        """
+        wanted, book.to_empty = book.to_empty, ""
+        if book.broken:
+            return
+        try:
+            book.db.execute("PRAGMA busy_timeout = 0")
+            if wanted == "anew":
+                book.db.execute("VACUUM")
+            busy, _, _ = book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            book.emptied += not busy
+        except sqlite3.Error as error:  # who wanted it asks again
+            if _code(error) & 0xFF in _FATAL and not _is_passing(error):
+                self._break(book, error)
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                book.db.execute(f"PRAGMA busy_timeout = {WRITER['busy_timeout']}")
 
     def _finish(self, book: Book) -> None:
         if book.copies:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from router.clock import Clock
 from router.store.sqlite.delivery_cache import DeliveryCache
@@ -48,6 +48,8 @@ class Book:
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
+        self.to_empty: Literal["", "journal", "anew"] = ""  # what is to be done between two batches
+        self.emptied = 0  # how often the journal was emptied on request
         self._stale = False  # whether the last transaction committed is not known
         self._read()
 
