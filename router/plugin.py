@@ -119,6 +119,8 @@ class _Context(Generic[C]):
 
     `logger` writes to the attempt's captured stderr. `egress` are private ranges that may be
     called; `hosts` are hosts that the operator wrote down, beside those of the secrets.
+    `traceparent` is the attempt's span while the router records traces, else None; what `http`
+    sends bears it.
     """
 
     _client: C | None = None
@@ -131,10 +133,12 @@ class _Context(Generic[C]):
         egress: Iterable[str] = (),
         hosts: Iterable[str] = (),
         logger: logging.Logger | None = None,
+        traceparent: str | None = None,
     ) -> None:
         self.secrets = Secrets(secrets or {})
         self.attempt = attempt
         self.logger = logger or logging.getLogger("plugin")
+        self.traceparent = traceparent
         self._egress = tuple(egress)
         self._hosts = frozenset(hosts) | hosts_of(self.secrets.values())
 
@@ -161,7 +165,9 @@ class Context(_Context["httpx.AsyncClient"]):
         if self._client is None:
             from router import plugin_http  # noqa: PLC0415 - a plugin without calls is spared httpx
 
-            self._client = plugin_http.async_client(self._egress, self._hosts)
+            self._client = plugin_http.async_client(
+                self._egress, self._hosts, traceparent=self.traceparent
+            )
         return self._client
 
     async def close(self) -> None:
@@ -180,7 +186,7 @@ class PlainContext(_Context["httpx.Client"]):
         if self._client is None:
             from router import plugin_http  # noqa: PLC0415 - a plugin without calls is spared httpx
 
-            self._client = plugin_http.plain_client(self._egress, self._hosts)
+            self._client = plugin_http.plain_client(self._egress, self._hosts, self.traceparent)
         return self._client
 
     def close(self) -> None:

@@ -19,26 +19,34 @@ AGENT = "webhook-rules-router"
 
 
 def async_client(
-    egress: Iterable[str], hosts: Iterable[str], trust: ssl.SSLContext | None = None
+    egress: Iterable[str],
+    hosts: Iterable[str],
+    trust: ssl.SSLContext | None = None,
+    traceparent: str | None = None,
 ) -> httpx.AsyncClient:
     """
     The client for `async def`; `hosts` are those that the operator wrote down, `trust` says whose
-    certificates are accepted if not those of the usual authorities.
+    certificates are accepted if not those of the usual authorities, `traceparent` what all calls
+    are part of.
     """
     transport = _Transport(_Guard(egress, hosts), trust or _trust())
-    return httpx.AsyncClient(transport=transport, **_settings())
+    return httpx.AsyncClient(transport=transport, **_settings(traceparent))
 
 
-def plain_client(egress: Iterable[str], hosts: Iterable[str]) -> httpx.Client:
-    """The client for a plain `def`; `hosts` are those that the operator wrote down."""
-    return httpx.Client(transport=_PlainTransport(_Guard(egress, hosts)), **_settings())
+def plain_client(
+    egress: Iterable[str], hosts: Iterable[str], traceparent: str | None = None
+) -> httpx.Client:
+    """The client for a plain `def`; see `async_client`."""
+    transport = _PlainTransport(_Guard(egress, hosts))
+    return httpx.Client(transport=transport, **_settings(traceparent))
 
 
-def _settings() -> dict[str, Any]:
+def _settings(traceparent: str | None) -> dict[str, Any]:
+    trace = {"traceparent": traceparent} if traceparent else {}
     return {
         "timeout": httpx.Timeout(TIMEOUT_S, connect=CONNECT_S),
         "trust_env": False,
-        "headers": {"User-Agent": AGENT},
+        "headers": {"User-Agent": AGENT} | trace,
     }
 
 

@@ -3,7 +3,6 @@
 import contextvars
 import functools
 import io
-import random
 import re
 import socket
 import time
@@ -71,7 +70,6 @@ class HttpAction:
         redactor: Redactor | None = None,
         lookup: Resolve = system_lookup,
         now_s: Callable[[], float] = time.time,
-        random_bits: Callable[[int], int] = random.getrandbits,
         plain: bool = True,
     ) -> None:
         import aiohttp  # noqa: PLC0415 - 165 ms that `check` must not pay
@@ -85,7 +83,6 @@ class HttpAction:
         self._plain: PlainClient | None = None
         self._may_be_plain = plain
         self._now_s = now_s
-        self._random_bits = random_bits
         self._contexts = Contexts()
         self._session: aiohttp.ClientSession | None = None
         self._timeout = functools.cache(lambda s, c: aiohttp.ClientTimeout(total=s, connect=c))
@@ -190,15 +187,10 @@ class HttpAction:
         return self._answered(call, HttpAnswer(response.status, headers, text, cut))
 
     def _headers(self, call: HttpCall, job: Job) -> tuple[tuple[str, str], ...]:
-        """The call's own, and those that each attempt makes anew."""
-        headers = call.headers
-        if call.trace is not None:
-            trace, flags = call.trace
-            span = self._random_bits(64) or 1  # none of zeros only
-            headers = (*headers, ("traceparent", f"00-{trace}-{span:016x}-{flags}"))
+        """The call's own, and the signatures that each attempt makes anew."""
         if call.sign is None:
-            return headers
-        return (*headers, *signatures(call, job.id, self._now_s()))
+            return call.headers
+        return (*call.headers, *signatures(call, job.id, self._now_s()))
 
     def _opened(self) -> "aiohttp.ClientSession":
         """The session, made within the loop at the first call."""

@@ -15,6 +15,7 @@ from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import ActionKind, Job, Skip, Work
 from router.model.retry import NONE
 from router.model.settings import OWN, TargetLimits
+from router.model.trace import Traceparent
 from router.providers import own
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.render import Material, needs_event, render
@@ -34,7 +35,9 @@ class Reread(Protocol):
         """`owner` has the sender's definition if today's rules do not."""
 
 
-def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
+def renderer(
+    live: LiveRef, environ: Mapping[str, str], traced: Traceparent | None = None
+) -> Render:
     """Renders a job by today's version of its action, or the last there was."""
     reread = rereader(live)
 
@@ -56,7 +59,7 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
         covered = tuple([reread(delivery, index, owner) for index in job.covers])
         scope = work.scope if job.generation == owner.ruleset.generation else None
         return render(
-            Material(owner, action, job, delivery, event, environ, covered, results, scope)
+            Material(owner, action, job, delivery, event, environ, covered, results, scope, traced)
         )
 
     return rendered
@@ -115,9 +118,16 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
 
 
 def dispatch_live(
-    live: LiveRef, environ: Mapping[str, str], died: Died, others: OtherRules | None = None
+    live: LiveRef,
+    environ: Mapping[str, str],
+    died: Died,
+    others: OtherRules | None = None,
+    traced: Traceparent | None = None,
 ) -> DispatchRules:
-    """All that dispatch asks of the rules; `others` fetches those of other nodes, if any."""
+    """
+    All that dispatch asks of the rules; `others` fetches those of other nodes, if any. `traced`
+    says which span an attempt is, if one is made of it.
+    """
 
     def reads(job: Job) -> frozenset[str]:
         found = live.action_of(job)
@@ -143,7 +153,7 @@ def dispatch_live(
         return action is not None and action.on_interrupt != "dead" and job.rule not in now.paused
 
     return DispatchRules(
-        render=renderer(live, environ),
+        render=renderer(live, environ, traced),
         retry_of=lambda job: found[1].retry if (found := live.action_of(job)) else NONE,
         limits=target_limits(live),
         generation_of=lambda job: (

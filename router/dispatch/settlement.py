@@ -8,6 +8,7 @@ from router.model.job import (
     Attempt,
     AttemptOutcome,
     Done,
+    FailureClass,
     Job,
     JobState,
     Outcome,
@@ -75,9 +76,10 @@ class Settler:
                         job, "failed", outcome.reason, outcome.result, generation, now
                     )
                     due_at = self._retry_at(job, outcome, ledger + delay, ledger)
-                    return _settle(job, attempt, "retryable", due_at=due_at)
+                    return _settle(job, attempt, "retryable", due_at=due_at, failure=failure)
         attempt = _attempt(job, "dead", outcome.reason, outcome.result, generation, now)
-        return _settle(job, attempt, "dead")
+        failed = outcome.failure if isinstance(outcome, RetryOutcome) else None
+        return _settle(job, attempt, "dead", failure=failed)
 
 
 def interrupted(
@@ -117,6 +119,7 @@ def _settle(
     *,
     due_at: int | None = None,
     charged: bool = True,
+    failure: FailureClass | None = None,
 ) -> Settlement:
     return Settlement(
         job=job.id,
@@ -126,4 +129,5 @@ def _settle(
         due_at=due_at,
         reason=attempt.reason if state in ("dead", "cancelled") else None,
         charged=charged,
+        failure=failure,
     )

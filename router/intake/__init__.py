@@ -6,9 +6,10 @@ Nothing is read before it is proved genuine, and no 2xx leaves before the store 
 
 from router.intake.intake import Answer, DispatchPort, Intake, IntakeChecks
 from router.intake.reply import UNAVAILABLE, Reply
-from router.intake.routing import Arrival, acceptance
+from router.intake.routing import TIMED_EVERY, Arrival, acceptance
 
 __all__ = [
+    "TIMED_EVERY",
     "UNAVAILABLE",
     "Answer",
     "Arrival",

@@ -16,7 +16,7 @@ from router.intake.observed import (
     ReviveFailed,
 )
 from router.intake.reply import UNAVAILABLE, Reply, of_receipt
-from router.intake.routing import Admitted, Arrival, Routing
+from router.intake.routing import TIMED_EVERY, Admitted, Arrival, Routing
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
@@ -62,13 +62,15 @@ class IntakeChecks(NamedTuple):
     """
     What is checked before a request is let in. `published`: the address ranges of an endpoint's
     sender; `keys`: the keys that senders publish; `asks`: others who judge
-    a request; `full`: whether the store has no room left.
+    a request; `full`: whether the store has no room left. Of the deliveries that are let in, one
+    in `timed_every` has the time of its routing measured.
     """
 
     published: Published = lambda _endpoint: None
     full: Callable[[], bool] = bool
     keys: KnownKeys = NothingPublished()
     asks: Asks = nobody
+    timed_every: int = TIMED_EVERY
 
 
 _OPEN = IntakeChecks()
@@ -93,7 +95,7 @@ class Intake:
         self._clock, self._observe, self._full = clock, observe, checks.full
         settler = VerdictSettler(checks.keys, checks.asks)
         self._judge = Judge(clock, checks.published, refusals or Refusals(), observe, settler)
-        self._routing = Routing(ids, dispatch.reserve, clock, observe)
+        self._routing = Routing(ids, dispatch.reserve, clock, observe, checks.timed_every)
 
     def find(self, raw_path: bytes) -> LiveEndpoint | None:
         """The endpoint at exactly this raw path."""
@@ -239,8 +241,10 @@ class Intake:
             endpoint = one.arrival.endpoint
             if isinstance(receipt, Exception):
                 self._release(one.plan.jobs, unsure=True)
-                failed = CommitFailed if isinstance(receipt, RouterError) else IntakeDefect
-                self._observe(failed(endpoint.name, receipt))
+                if isinstance(receipt, RouterError):
+                    self._observe(CommitFailed(endpoint.name, receipt, one.accepted.delivery))
+                else:
+                    self._observe(IntakeDefect(endpoint.name, receipt))
                 continue
             if isinstance(receipt, Duplicate):
                 self._release(one.plan.jobs)

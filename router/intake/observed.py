@@ -11,6 +11,8 @@ class DeliveryRouted(Observed, frozen=True):
     """A delivery was read and matched in so many seconds; only every so often that is measured."""
 
     seconds: float
+    delivery: Delivery
+    plan: Plan
 
 
 class DeliveryStored(Observed, frozen=True):
@@ -69,6 +71,7 @@ class CommitFailed(Observed, frozen=True):
 
     endpoint: str
     error: Exception
+    delivery: Delivery
 
 
 class IntakeDefect(Observed, frozen=True):

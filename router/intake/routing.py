@@ -51,8 +51,11 @@ def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int)
 class Routing:
     """Reads and routes, by the ruleset that is given."""
 
-    def __init__(self, ids: Ids, reserve: Reserve, clock: Clock, observe: Observer) -> None:
+    def __init__(
+        self, ids: Ids, reserve: Reserve, clock: Clock, observe: Observer, timed_every: int
+    ) -> None:
         self._ids, self._reserve, self._clock, self._observe = ids, reserve, clock, observe
+        self._timed_every = timed_every
         self._planners: tuple[LiveRuleset, Planner] | None = None
         self._count = -1  # so that the first one is timed
 
@@ -65,7 +68,7 @@ class Routing:
     ) -> Admitted:
         """Read and route it; every so often that is timed, as timing costs as much as a match."""
         self._count += 1
-        began = None if self._count % TIMED_EVERY else self._clock.monotonic()
+        began = None if self._count % self._timed_every else self._clock.monotonic()
         endpoint, (request, verdict), ledger = arrival.endpoint, genuine, self._clock.ledger()
         reading = endpoint.provider.read(request, weighed)
         if endpoint.settings.api_version is not None:
@@ -93,7 +96,7 @@ class Routing:
         if plan.flags or plan.state != "routed":
             delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
         if began is not None:
-            self._observe(DeliveryRouted(self._clock.monotonic() - began))
+            self._observe(DeliveryRouted(self._clock.monotonic() - began, delivery, plan))
         return Admitted(arrival, verdict, plan, acceptance(delivery, plan, endpoint, ledger))
 
     def _versioned(

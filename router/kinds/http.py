@@ -1,7 +1,6 @@
 """`http`: one request. Its host is the operator's, the rest comes from templates, encoded."""
 
 import base64
-import hashlib
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -24,19 +23,17 @@ from router.kinds.kind import (
     TemplateForm,
 )
 from router.kinds.templates import Scope, encoded, json_value
-from router.model.headers import header_of, joined_headers
+from router.model.headers import joined_headers
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import STANDARD
 from router.model.settings import Auth, Sign, Target, TargetLimits, Tls
+from router.model.trace import HEADER
 from router.model.trial import SimulatedAnswer
 
 SHOWN_MAX = 65_536
 THROTTLED = frozenset({408, 425, 429})
 GONE = 410
 FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")
-_TRACE = re.compile(
-    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})"
-)
 
 
 class HttpSpec(msgspec.Struct, frozen=True):
@@ -69,8 +66,7 @@ class HttpCall(msgspec.Struct, frozen=True):
     One HTTP request to send.
 
     `shown_url` and `shown_body` have their secrets masked, for logs and attempts; `url`,
-    `headers` and `body` may hold secrets. `trace` is a W3C trace id and its flags, None when the
-    headers have a traceparent already. `sign_keys` are the values of `sign.secrets`, `tls_key`
+    `headers` and `body` may hold secrets. `sign_keys` are the values of `sign.secrets`, `tls_key`
     that of `tls.key_secret`.
     """
 
@@ -84,7 +80,6 @@ class HttpCall(msgspec.Struct, frozen=True):
     timeout_s: float
     connect_timeout_s: float = 5.0
     shown_body: bytes | None = None  # None: the same as `body`
-    trace: tuple[str, str] | None = None
     sign: Sign | None = None
     sign_keys: tuple[bytes, ...] = ()
     tls: Tls | None = None
@@ -139,12 +134,11 @@ class HttpRequests:
         headers["router-attempt"] = str(job.attempt)
         if job.replay_of:
             headers["router-replay-of"] = job.replay_of
+        if HEADER not in headers:  # the rules send none of their own
+            headers[HEADER] = given.traceparent()
         if FORBIDDEN_IN_HEADER.search("".join(headers.values())):
             _refuse(headers)
         url, shown_url = self._addresses or self._addresses_in(given.scope)
-        trace = None
-        if "traceparent" not in headers:
-            trace = trace_of(header_of(given.delivery.headers, "traceparent"), job.delivery)
         return HttpCall(
             method=spec.method,
             url=url,
@@ -154,7 +148,6 @@ class HttpRequests:
             accept=spec.accept,
             timeout_s=spec.timeout_s,
             shown_body=self._shown_body(given.scope, default, body),
-            trace=trace,
             **self._secured,
         )
 
@@ -203,16 +196,6 @@ def _secured(spec: HttpSpec, secrets: SecretTexts) -> dict[str, Any]:
         "tls": tls,
         "tls_key": secrets.texts.get(tls.key_secret) if tls and tls.key_secret else None,
     }
-
-
-def trace_of(sent: str, delivery: str) -> tuple[str, str]:
-    """
-    The W3C trace that a call belongs to, and its flags: the sender's when the traceparent it
-    `sent` is valid, else one of the delivery's own, the same for all that comes of it.
-    """
-    if sent and (found := _TRACE.fullmatch(sent)) is not None:
-        return found[1], found[2]
-    return hashlib.sha256(delivery.encode()).hexdigest()[:32], "00"
 
 
 def _auth(auth: Auth | None, secrets: Mapping[str, str]) -> dict[str, str]:

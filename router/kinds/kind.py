@@ -11,6 +11,7 @@ from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import FailureClass, Job, Outcome
 from router.model.retry import RetryPolicy
 from router.model.settings import TargetLimits
+from router.model.trace import Traceparent, passed_on
 from router.model.trial import SimulatedAnswer
 
 FORM = "application/x-www-form-urlencoded"
@@ -48,7 +49,8 @@ class Rendering(msgspec.Struct, frozen=True, gc=False):
     """
     All that a spec is rendered with. `covered` are the events of a run for a whole batch
     (`per: delivery`), `event` their first. `scope` is what expressions see, empty when the action
-    has none. `environ` is the router's own environment.
+    has none. `environ` is the router's own environment. `traced` says which span
+    the attempt is, if the router makes one of it: child processes are told, too.
     """
 
     job: Job
@@ -58,6 +60,11 @@ class Rendering(msgspec.Struct, frozen=True, gc=False):
     scope: Mapping[str, Any]
     secrets: SecretTexts
     environ: Mapping[str, str]
+    traced: Traceparent | None = None
+
+    def traceparent(self) -> str:
+        """Which trace the attempt is part of, and the span that whatever it calls comes under."""
+        return (self.traced or passed_on)(self.delivery, self.job)
 
     def default_body(self) -> tuple[bytes, str]:
         """

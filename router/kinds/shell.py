@@ -21,6 +21,7 @@ from router.kinds.templates import Scope, json_value
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import NONE
 from router.model.settings import ShellLimits, TargetLimits
+from router.model.trace import VARIABLE
 from router.model.trial import SimulatedAnswer
 
 CHILD_VARIABLES = ("PATH", "HOME", "LANG")
@@ -112,7 +113,8 @@ def child_environment(given: Rendering, passed: tuple[str, ...] = ()) -> dict[st
     env = {k: v for k in (*CHILD_VARIABLES, *passed) if (v := given.environ.get(k)) is not None}
     job, event = given.job, given.event.name.replace("\0", "")
     values = (job.id, given.delivery.id, event, str(job.attempt))
-    return env | dict(zip(WEBHOOK_VARIABLES, values, strict=True))
+    env |= zip(WEBHOOK_VARIABLES, values, strict=True)
+    return env if given.traced is None else env | {VARIABLE: given.traceparent()}
 
 
 def _arguments(argv: tuple[Template, ...], scope: Scope) -> Iterator[str]:

@@ -228,7 +228,7 @@ class Settlement(msgspec.Struct, frozen=True):
     The end of one attempt: what to write, if `lease` still holds the job.
 
     `charged` says whether the attempt spends the schedule; `due_at` is set for `retryable` and
-    `available`.
+    `available`. `failure` is the class of what failed, which is not written.
     """
 
     job: str
@@ -238,3 +238,4 @@ class Settlement(msgspec.Struct, frozen=True):
     due_at: int | None = None
     reason: str | None = None
     charged: bool = True
+    failure: FailureClass | None = None

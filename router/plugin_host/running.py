@@ -53,6 +53,7 @@ def _context(kind: type[C], request: CallFrame) -> C:
         egress=request.egress,
         hosts=request.hosts,
         logger=logging.getLogger(request.call.partition(":")[0]),
+        traceparent=request.env.get("TRACEPARENT"),
     )
 
 

@@ -9,6 +9,7 @@ from router.kinds.kind import FORM, ActionCall, Rendering
 from router.kinds.templates import json_value
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job, Skip
+from router.model.trace import Traceparent
 from router.rules.live import LiveRuleset
 from router.rules.scope import event_scope
 from router.rules.specs import CompiledAction
@@ -20,7 +21,7 @@ class Material(msgspec.Struct, frozen=True):
 
     `covered` are the events of a run for a whole batch (`per: delivery`), `event` their first.
     `results` are those of the actions that it comes after. `planned` is the scope that the event
-    was routed by, if this generation has just done so.
+    was routed by, if this generation has just done so. `traced` as in `Rendering`.
     """
 
     live: LiveRuleset
@@ -32,6 +33,7 @@ class Material(msgspec.Struct, frozen=True):
     covered: tuple[DeliveryEvent, ...] = ()
     results: Mapping[str, Any] = msgspec.field(default_factory=dict)
     planned: dict[str, Any] | None = None
+    traced: Traceparent | None = None
 
 
 def render(material: Material) -> ActionCall | Skip:
@@ -50,7 +52,9 @@ def render(material: Material) -> ActionCall | Skip:
         verdict = m.action.when.verdict(scope)
         if verdict is not True:
             return Skip(f"when_error: {verdict.reason}" if verdict else "when")
-    given = Rendering(m.job, m.delivery, m.event, m.covered, scope, m.live.secrets, m.environ)
+    given = Rendering(
+        m.job, m.delivery, m.event, m.covered, scope, m.live.secrets, m.environ, m.traced
+    )
     return prepared.make(given)
 
 

@@ -105,8 +105,8 @@ class IntakeObserver:
             delivery=receipt.delivery,
             verdict=verdict,
             state=delivery.state,
-            events=_first([one.name for one in plan.events]),
-            rules=_first([job.rule for job in plan.jobs]),
+            events=first_names([one.name for one in plan.events]),
+            rules=first_names([job.rule for job in plan.jobs]),
             ms=_ms(e.seconds),
         )
 
@@ -288,7 +288,7 @@ def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> 
     }
 
 
-def _first(names: list[str]) -> list[str]:
+def first_names(names: list[str]) -> list[str]:
     """A few of the names, each once: a batch of a thousand still makes one short line."""
     return names if len(names) < 2 else list(dict.fromkeys(names))[:NAMES_SHOWN]
 

@@ -74,9 +74,7 @@ from router.wiring.management import (
     questions,
 )
 from router.wiring.observers import (
-    DispatchObserver,
     Handlers,
-    IntakeObserver,
     Observers,
     feed_handlers,
     measure_targets,
@@ -86,7 +84,8 @@ from router.wiring.recovery import RecoverableEndpoints, live_token, recoveries_
 from router.wiring.reloading import reload_steps
 from router.wiring.serve_options import ServeOptions
 from router.wiring.stores import node_name
-from router.wiring.terminal import TerminalObserver
+from router.wiring.terminal import counting_handlers
+from router.wiring.traces import traces_of
 
 REPLAY_ANSWER_S = 5.0
 """How long an answer waits for a replay's jobs to be made; the caller can ask again."""
@@ -123,6 +122,7 @@ class Server:
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
         self.proofs = make_proofs(live, source.environ)
+        self.traces = traces_of(source.environ, self.node, clock.now_ns)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
         self.shared_feed: SharedFeed | None = None
         if store.shared:
@@ -138,11 +138,10 @@ class Server:
     def _out(self, joined: Joined) -> None:
         """Dispatch, as which node, the router's own events, and who observes them."""
         live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
-        lines = TerminalObserver if self.options.human else DispatchObserver
         self.visits = handshake_visits(live, clock=clock, metrics=metrics)
         reports = (
-            lines(metrics, logs.get("dispatch")).handlers(),
-            IntakeObserver(metrics, logs.get("intake"), logs.get("own")).handlers(),
+            *counting_handlers(metrics, human=self.options.human),
+            self.traces.handlers,
             visit_handlers(self.visits.want),
             feed_handlers(self.feed, self.shared_feed.look_soon if self.shared_feed else None),
         )
@@ -160,6 +159,7 @@ class Server:
                 self.source.environ,
                 self.own.died,
                 fetched_rules(self.source, live, store, clock=clock),
+                self.traces.traceparent,
             ),
             clock=clock,
             rng=self.rng,
@@ -270,6 +270,7 @@ class Server:
         self.published = EndpointRanges(live, given)
         self.keys = published_keys(live, given)
         asks = questions(live, clock, self.proofs.ask, self.fetches)
+        checks = IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys, asks)
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
             (lambda: self.nodes.node) if store.shared else None,
@@ -282,7 +283,7 @@ class Server:
             ids=self.ids,
             observe=self.observe,
             refusals=self.refusals,
-            checks=IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys, asks),
+            checks=checks._replace(timed_every=self.traces.timed_every),
         )
         token = live_token(live)
         senders = RecoverableEndpoints(live, self.intake, token, metrics=self.metrics, clock=clock)
@@ -384,6 +385,7 @@ class Server:
         for action in self.actions.values():
             await action.close()
         await self.proofs.close()
+        await self.traces.close()
         if self.others is not None:
             await self.others.close()
             await self.nodes.leave()

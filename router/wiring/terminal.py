@@ -11,11 +11,13 @@ Anything else keeps the plain form of `router.log`. JSON lines do not come this 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from router import log as logs
 from router.kinds import KINDS
 from router.legible import cut
 from router.log import visible
+from router.metrics import Metrics
 from router.model.job import ActionKind, Job, Settlement
-from router.wiring.observers import DispatchObserver
+from router.wiring.observers import DispatchObserver, Handlers, IntakeObserver
 
 WORD_MAX = 120
 MESSAGE_MAX = 1_000
@@ -55,6 +57,15 @@ class TerminalObserver(DispatchObserver):
             "ms": attempt.ended_at - attempt.started_at,
         }
         self._log.at(level, word, fields)
+
+
+def counting_handlers(metrics: Metrics, *, human: bool) -> tuple[Handlers, ...]:
+    """What counts and logs all that happens; `human`: in lines for a terminal."""
+    lines = TerminalObserver if human else DispatchObserver
+    return (
+        lines(metrics, logs.get("dispatch")).handlers(),
+        IntakeObserver(metrics, logs.get("intake"), logs.get("own")).handlers(),
+    )
 
 
 def _result(kind: ActionKind, result: Mapping[str, Any]) -> str | None:

@@ -36,7 +36,7 @@ async def sink() -> AsyncIterator[Sink]:
 
 
 async def _sent(sink: Sink, job: str = "job_1", **changes: Any) -> dict[str, str]:
-    action = HttpAction(EgressPolicy(), now_s=lambda: NOW_S, random_bits=lambda bits: 0xAB)
+    action = HttpAction(EgressPolicy(), now_s=lambda: NOW_S)
     call = an_http_call(f"{sink.url}/status/200", body=BODY, **changes)
     outcome = await action.run(call, a_job(job))
     await action.close()
@@ -93,12 +93,6 @@ async def test_a_key_that_cannot_sign_is_dead_and_sends_nothing(
     assert isinstance(outcome, FailOutcome)
     assert "sign" in outcome.reason
     assert sink.seen == []
-
-
-async def test_each_attempt_is_a_span_of_the_delivery_s_trace(sink: Sink) -> None:
-    headers = await _sent(sink, trace=("4bf92f3577b34da6a3ce929d0e0e4736", "01"))
-    assert headers["traceparent"] == "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000ab-01"
-    assert "traceparent" not in await _sent(sink)
 
 
 # -- TLS ---------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Traces, signatures, files and shared actions: from a job to what its call carries."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -10,7 +11,10 @@ from router.expressions import compile_template
 from router.kinds.http import HttpCall
 from router.kinds.kind import ActionCall
 from router.kinds.shell import ShellCall
+from router.model.delivery import Delivery
+from router.model.job import Job
 from router.model.settings import ShellLimits, Sign, Tls
+from router.model.trace import Traceparent
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.specs import CompiledAction
@@ -22,12 +26,15 @@ SECRETS = SecretValues({"new": KEY, "ck": b"-----BEGIN KEY-----"}, {})
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
-def rendered(action: CompiledAction, headers: Any = (), **job: Any) -> ActionCall:
+def rendered(
+    action: CompiledAction, headers: Any = (), traced: Traceparent | None = None, **job: Any
+) -> ActionCall:
     delivery = a_delivery(headers=(("content-type", "application/json"), *headers))
     environ = {"PATH": "/bin", "HOME": "/root"}
     event = an_event(payload={"id": 7, "name": "#1001"})
     live = LiveRuleset(a_ruleset(), SECRETS)
-    return render(Material(live, action, a_job(**job), delivery, event, environ))
+    given = Material(live, action, a_job(**job), delivery, event, environ, traced=traced)
+    return render(given)
 
 
 def http(*headers: tuple[str, str], **spec: Any) -> HttpCall:
@@ -42,8 +49,18 @@ def shell(**spec: Any) -> ShellCall:
     return call
 
 
-def test_the_sender_s_trace_goes_on() -> None:
-    assert http(("traceparent", f"00-{TRACE}-00f067aa0ba902b7-01")).trace == (TRACE, "01")
+def trace(call: ActionCall) -> str:
+    assert isinstance(call, HttpCall)
+    return dict(call.headers)["traceparent"]
+
+
+def test_the_sender_s_trace_goes_on_in_a_span_of_each_attempt() -> None:
+    sent = ("traceparent", f"00-{TRACE}-00f067aa0ba902b7-01")
+    first, second = (trace(rendered(an_http(), (sent,), attempt=n)) for n in (1, 2))
+    for given in (first, second):
+        assert re.fullmatch(f"00-{TRACE}-[0-9a-f]{{16}}-01", given)
+        assert "00f067aa0ba902b7" not in given
+    assert first != second == trace(rendered(an_http(), (sent,), attempt=2))
 
 
 @pytest.mark.parametrize(
@@ -61,20 +78,29 @@ def test_the_sender_s_trace_goes_on() -> None:
     ],
 )
 def test_a_trace_that_is_none_is_replaced_by_the_delivery_s_own(text: str) -> None:
-    trace = http(("traceparent", text)).trace
-    assert trace is not None
-    assert trace == http().trace
-    assert (len(trace[0]), trace[1]) == (32, "00")
-    other = rendered(an_http(), delivery="dlv_other")
-    assert isinstance(other, HttpCall)
-    assert other.trace != trace
+    own = trace(http(("traceparent", text)))
+    assert own == trace(http())
+    assert re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-00", own)
+    other = trace(rendered(an_http(), delivery="dlv_other"))
+    assert other[:35] != own[:35]
 
 
 def test_a_traceparent_that_the_rules_send_is_left_alone() -> None:
-    assert http(headers=(("Traceparent", T("mine")),)).trace is None
+    assert trace(http(headers=(("Traceparent", T("mine")),))) == "mine"
     forwarded = http(("traceparent", "theirs"), forward_headers=("traceparent",))
-    assert forwarded.trace is None
-    assert dict(forwarded.headers)["traceparent"] == "theirs"
+    assert trace(forwarded) == "theirs"
+
+
+def test_whoever_is_called_knows_the_span_that_the_router_makes() -> None:
+    def traced(delivery: Delivery, job: Job) -> str:
+        return f"{job.id} of {delivery.id}"
+
+    given = trace(rendered(an_http(), traced=traced, id="job_7"))
+    assert given == f"job_7 of {a_delivery().id}"
+    call = rendered(a_shell(), traced=traced, id="job_7")
+    assert isinstance(call, ShellCall)
+    assert call.env["TRACEPARENT"] == given
+    assert "TRACEPARENT" not in shell().env, "nobody records it"
 
 
 def test_a_signature_s_keys_are_the_secrets_bytes_and_are_shown_nowhere() -> None:

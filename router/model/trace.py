@@ -1,0 +1,59 @@
+"""
+Which W3C trace a delivery, and all that comes of it, belongs to.
+
+Its ids follow from those of the delivery and its jobs, so nothing is stored for it: whichever
+process accepts, tries, tries again or replays, comes to the same.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from router.model.delivery import Delivery
+from router.model.headers import header_of
+from router.model.job import Job
+
+HEADER, VARIABLE = "traceparent", "TRACEPARENT"
+"""Where a request, and where a command, says what it is part of."""
+_SENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})"
+)
+
+Traceparent = Callable[[Delivery, Job], str]
+"""What the present attempt of a job says it is part of."""
+
+
+class SpanIds(NamedTuple):
+    """A span by the ids of its trace and its own, and the trace's flags: lower-case hex digits."""
+
+    trace: str
+    span: str
+    flags: str = "00"
+
+    def __str__(self) -> str:
+        return f"00-{self.trace}-{self.span}-{self.flags}"
+
+
+def of_delivery(delivery: str) -> SpanIds:
+    """The span in which a delivery was accepted: the first of its own trace."""
+    digest = hashlib.sha256(delivery.encode()).hexdigest()
+    return SpanIds(digest[:32], digest[32:48])
+
+
+def of_attempt(job: str, number: int) -> str:
+    """The id of an attempt's span."""
+    return hashlib.sha256(f"{job}/{number}".encode()).hexdigest()[:16]
+
+
+def of_sender(delivery: Delivery) -> SpanIds | None:
+    """The span that the sender says it sent the delivery in; None: it says nothing valid."""
+    sent = header_of(delivery.headers, HEADER)
+    found = _SENT.fullmatch(sent) if sent else None
+    return SpanIds(*found.groups()) if found else None
+
+
+def passed_on(delivery: Delivery, job: Job) -> str:
+    """The sender's trace goes on, or one of the delivery's own begins that nobody records."""
+    trace, _, flags = of_sender(delivery) or of_delivery(job.delivery)
+    return str(SpanIds(trace, of_attempt(job.id, job.attempt), flags))
