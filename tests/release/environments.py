@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-TOOLS = ("build>=1.3", "cyclonedx-bom>=7", "uv>=0.9")
+TOOLS = ("build>=1.3", "cyclonedx-bom>=7", "pipx>=1.7", "uv>=0.9")
 """What makes a release; nothing of them is in it."""
 
 
@@ -29,10 +29,11 @@ def run(
 
 
 class Environment:
-    """One in a folder; `pip` installs into it from outside, for it holds nothing else."""
+    """The one in this folder, else a new one; pip installs from outside: it holds nothing else."""
 
     def __init__(self, folder: Path) -> None:
-        run([sys.executable, "-m", "venv", "--without-pip", folder], folder.parent)
+        if not folder.exists():
+            run([sys.executable, "-m", "venv", "--without-pip", folder], folder.parent)
         self.bin = folder / "bin"
         self.python = self.bin / "python"
 
