@@ -23,8 +23,11 @@ def run(
         subprocess.CalledProcessError: it failed; what it said is on our stderr.
     """
     done = subprocess.run(
-        command, cwd=folder, input=text, env=environ, text=True, stdout=subprocess.PIPE, check=True
+        command, cwd=folder, input=text, env=environ, text=True, capture_output=True, check=False
     )
+    if done.returncode:
+        sys.stderr.write(done.stdout + done.stderr)
+    done.check_returncode()
     return done.stdout
 
 
