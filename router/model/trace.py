@@ -16,6 +16,7 @@ from router.model.job import Job
 
 HEADER, VARIABLE = "traceparent", "TRACEPARENT"
 """Where a request, and where a command, says what it is part of."""
+UNSAMPLED, SAMPLED = "00", "01"
 _SENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})"
 )
@@ -29,7 +30,7 @@ class SpanIds(NamedTuple):
 
     trace: str
     span: str
-    flags: str = "00"
+    flags: str = UNSAMPLED
 
     def __str__(self) -> str:
         return f"00-{self.trace}-{self.span}-{self.flags}"

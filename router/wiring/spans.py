@@ -10,23 +10,15 @@ processed outside of any other span. Nothing of a payload, header, address or re
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from threading import Thread
 from typing import Any
 
-from opentelemetry.context import Context
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import Decision
-from opentelemetry.trace import (
-    Link,
-    NonRecordingSpan,
-    SpanContext,
-    SpanKind,
-    StatusCode,
-    TraceFlags,
-    set_span_in_context,
-)
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from router import __version__
 from router.dispatch.observed import AttemptEnded, JobCorrupt
@@ -34,33 +26,23 @@ from router.intake.observed import CommitFailed, DeliveryRouted, DeliveryStored
 from router.kinds import KINDS
 from router.log import Log
 from router.model.delivery import Delivery
-from router.model.job import Job
+from router.model.job import Job, Settlement
 from router.model.observed import Observed
-from router.model.trace import SpanIds, of_attempt, of_delivery, of_sender
+from router.model.trace import SAMPLED, UNSAMPLED, SpanIds, of_attempt, of_delivery, of_sender
 from router.serving.own_events import OwnEventStored
 from router.store.values import Acceptance, Duplicate
 from router.wiring.observers import Handlers, first_names
 
 NAME = "webhook-rules-router"
+DELIVERIES = 1_024
+"""So many are remembered with whether their traces are sampled."""
 LAST_S = 2.0
 """How long the last spans may take to be sent as the router stops."""
 _MS = 1_000_000
-_ROOT = Context()
+_RIGHT = frozenset({"succeeded", "dry", "skipped"})
 _CODES = {"status": "http.response.status_code", "exit": "process.exit.code"}
 
 Attributes = dict[str, Any]
-
-
-class _GivenIds(IdGenerator):
-    """Ids that were told before: those of a span follow from what it is of."""
-
-    trace = span = 0
-
-    def generate_trace_id(self) -> int:
-        return self.trace
-
-    def generate_span_id(self) -> int:
-        return self.span
 
 
 class Spans:
@@ -77,15 +59,11 @@ class Spans:
         now_ns: Callable[[], int],
         log: Log,
     ) -> None:
-        self._ids, self._now_ns, self._log = _GivenIds(), now_ns, log
-        self._provider = TracerProvider(
-            resource=Resource.create(resource).merge(OTELResourceDetector().detect()),
-            id_generator=self._ids,
-            shutdown_on_exit=False,
-        )
-        for processor in processors:
-            self._provider.add_span_processor(processor)
-        self._tracer = self._provider.get_tracer(NAME, __version__)
+        self._processors, self._now_ns, self._log = processors, now_ns, log
+        self._resource = Resource.create(resource).merge(OTELResourceDetector().detect())
+        self._sampler = TracerProvider(shutdown_on_exit=False).sampler  # the variables' own
+        self._scope = InstrumentationScope(NAME, __version__)
+        self._accepted = lru_cache(maxsize=DELIVERIES)(self._span_of)
         self._failed = False
 
     def handlers(self) -> Handlers:
@@ -95,7 +73,7 @@ class Spans:
             CommitFailed: self._not_stored,
             DeliveryRouted: self._routed,
             DeliveryStored: self._stored,
-            JobCorrupt: self._corrupt,
+            JobCorrupt: lambda e: self._own(e.own),
             OwnEventStored: lambda e: self._own(e.accepted),
         }
         return {kind: self._harmless(make) for kind, make in several.items()}
@@ -111,7 +89,8 @@ class Spans:
         ended = asyncio.Event()
 
         def end() -> None:
-            self._provider.shutdown()
+            for processor in self._processors:
+                processor.shutdown()
             with suppress(RuntimeError):  # the loop did not wait
                 loop.call_soon_threadsafe(ended.set)
 
@@ -132,16 +111,15 @@ class Spans:
 
         return handle
 
-    def _accepted(self, delivery: str) -> SpanIds:
+    def _span_of(self, delivery: str) -> SpanIds:
+        """In which it was accepted, and whether its trace is sampled."""
         ids = of_delivery(delivery)
-        return ids._replace(flags="01") if self._is_sampled(int(ids.trace, 16)) else ids
-
-    def _is_sampled(self, trace: int) -> bool:
         try:
-            asked = self._provider.sampler.should_sample(_ROOT, trace, NAME)
+            asked = self._sampler.should_sample(None, int(ids.trace, 16), NAME)
         except Exception:  # noqa: BLE001 - a sampler of the operator's own: the job goes on
-            return False
-        return asked.decision is Decision.RECORD_AND_SAMPLE
+            return ids
+        is_sampled = asked.decision is Decision.RECORD_AND_SAMPLE
+        return ids._replace(flags=SAMPLED) if is_sampled else ids
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -150,40 +128,40 @@ class Spans:
         began = self._now_ns() - int(e.seconds * 1e9)
         if began - delivery.received_at * _MS > _MS:  # it waited for the group before it
             began = delivery.received_at * _MS
-        more: Attributes = {"router.result": "duplicate" if known else "accepted"}
-        more["router.provider"] = e.endpoint.settings.shown_provider
-        links = [of_delivery(e.receipt.delivery)] if known else []
-        self._accept(e.accepted, links, began, more)
+        more = {
+            "router.result": "duplicate" if known else "accepted",
+            "router.provider": e.endpoint.settings.shown_provider,
+        }
+        self._accept(e.accepted, began, more, [of_delivery(e.receipt.delivery)] if known else [])
 
-    def _corrupt(self, e: JobCorrupt) -> None:
-        if e.own is not None:
-            self._own(e.own)
-
-    def _own(self, own: Acceptance, *links: SpanIds) -> None:
+    def _own(self, own: Acceptance | None, *links: SpanIds) -> None:
         """An event of the router's own."""
-        self._accept(own, links, own.delivery.received_at * _MS, {"router.result": "accepted"})
+        if own is not None:
+            began = own.delivery.received_at * _MS
+            self._accept(own, began, {"router.result": "accepted"}, links)
 
     def _accept(
-        self, accepted: Acceptance, links: Sequence[SpanIds], began: int, more: Attributes
+        self, accepted: Acceptance, began: int, more: Attributes, links: Sequence[SpanIds]
     ) -> None:
-        delivery, sender = accepted.delivery, of_sender(accepted.delivery)
-        names = first_names([one.name for one in accepted.events])
-        more |= {"router.state": delivery.state, "router.events": names}
+        delivery, events = accepted.delivery, accepted.events
+        sender = of_sender(delivery)
+        more["router.state"] = delivery.state
+        more["router.events"] = first_names([event.name for event in events])
         more["messaging.message.body.size"] = len(delivery.body)
-        if len(accepted.events) > 1:
-            more["messaging.batch.message_count"] = len(accepted.events)
-        self._sent(delivery, began, more, (*links, sender) if sender else links)
+        if len(events) > 1:
+            more["messaging.batch.message_count"] = len(events)
+        self._sent(delivery, began, more, [*links, sender] if sender else links)
 
     def _not_stored(self, e: CommitFailed) -> None:
         more = {"router.result": "failed", "error.type": type(e.error).__name__}
-        self._sent(e.delivery, e.delivery.received_at * _MS, more, ())
+        self._sent(e.delivery, e.delivery.received_at * _MS, more, [])
 
     def _sent(
         self, delivery: Delivery, began: int, more: Attributes, links: Sequence[SpanIds]
     ) -> None:
-        attributes = _of_message("accept", "send", delivery.endpoint, delivery.id)
-        ids, end = self._accepted(delivery.id), self._now_ns()
-        self._span(ids, None, SpanKind.PRODUCER, (began, end), attributes | more, links)
+        attributes = _of_message("accept", "send", delivery.endpoint, delivery.id) | more
+        took = began, self._now_ns()
+        self._span(self._accepted(delivery.id), None, SpanKind.PRODUCER, took, attributes, links)
 
     def _routed(self, e: DeliveryRouted) -> None:
         accepted, end = self._accepted(e.delivery.id), self._now_ns()
@@ -194,36 +172,16 @@ class Spans:
             "router.jobs": len(e.plan.jobs),
         }
         ids = accepted._replace(span=of_attempt(e.delivery.id, 0))
-        took = (end - int(e.seconds * 1e9), end)
-        self._span(ids, accepted, SpanKind.INTERNAL, took, attributes, ())
+        took = end - int(e.seconds * 1e9), end
+        self._span(ids, accepted, SpanKind.INTERNAL, took, attributes, [])
 
     def _attempt_ended(self, e: AttemptEnded) -> None:
-        job, attempt = e.job, e.settlement.attempt
-        accepted = self._accepted(job.delivery)
+        job, attempt, accepted = e.job, e.settlement.attempt, self._accepted(e.job.delivery)
         ids = accepted._replace(span=of_attempt(job.id, attempt.number))
-        if e.own is not None:
-            self._own(e.own, ids)
-        attributes = _of_message("attempt", "process", f"{job.rule}/{job.action}", job.delivery)
-        attributes |= {
-            "router.endpoint": job.endpoint,
-            "router.job": job.id,
-            "router.event": job.event,
-            "router.target": job.target,
-            "router.attempt": attempt.number,
-            "router.outcome": attempt.outcome,
-        }
-        code = KINDS[job.kind].result.code
-        if code in _CODES and code in attempt.result:
-            attributes[_CODES[code]] = attempt.result[code]
-        if attempt.outcome not in ("succeeded", "dry", "skipped"):
-            attributes["error.type"] = e.settlement.failure or attempt.outcome
-        links: Sequence[SpanIds] = ()
-        if job.replay_of is not None:
-            attributes["router.replay_of"] = job.replay_of
-            first = of_attempt(job.replay_of, 1)
-            links = [accepted._replace(span=first) if job.replay_of[:4] == "job_" else accepted]
-        took = (attempt.started_at * _MS, attempt.ended_at * _MS)
-        self._span(ids, accepted, SpanKind.CONSUMER, took, attributes, links)
+        self._own(e.own, ids)
+        took = attempt.started_at * _MS, attempt.ended_at * _MS
+        replayed = [_replayed(job.replay_of, accepted)] if job.replay_of else []
+        self._span(ids, accepted, SpanKind.CONSUMER, took, _of_attempt(job, e.settlement), replayed)
 
     def _span(
         self,
@@ -234,20 +192,52 @@ class Spans:
         attributes: Attributes,
         links: Sequence[SpanIds],
     ) -> None:
-        given, (began, end) = self._ids, took
-        given.trace, given.span = int(ids.trace, 16), int(ids.span, 16)
+        """Made directly: a Tracer takes five times as long, for a span that is still under way."""
+        if ids.flags == UNSAMPLED:
+            return
         verb, place = attributes["messaging.operation.name"], "messaging.destination.name"
-        span = self._tracer.start_span(
+        began, end = took
+        span = ReadableSpan(
             f"{verb} {attributes[place]}",
-            _ROOT if parent is None else set_span_in_context(NonRecordingSpan(_context(parent))),
-            kind,
+            _context(ids),
+            _context(parent) if parent else None,
+            self._resource,
             attributes,
-            [Link(_context(one)) for one in links],
-            began,
+            links=[Link(_context(one)) for one in links],
+            kind=kind,
+            status=Status(StatusCode.ERROR if "error.type" in attributes else StatusCode.UNSET),
+            start_time=began,
+            end_time=max(began, end),
+            instrumentation_scope=self._scope,
         )
-        if "error.type" in attributes:
-            span.set_status(StatusCode.ERROR)
-        span.end(max(began, end))
+        for processor in self._processors:
+            processor.on_end(span)
+
+
+def _of_attempt(job: Job, settlement: Settlement) -> Attributes:
+    attempt, code = settlement.attempt, KINDS[job.kind].result.code
+    attributes = _of_message("attempt", "process", f"{job.rule}/{job.action}", job.delivery)
+    attributes |= {
+        "router.endpoint": job.endpoint,
+        "router.job": job.id,
+        "router.event": job.event,
+        "router.target": job.target,
+        "router.attempt": attempt.number,
+        "router.outcome": attempt.outcome,
+    }
+    if code in _CODES and code in attempt.result:
+        attributes[_CODES[code]] = attempt.result[code]
+    if attempt.outcome not in _RIGHT:
+        attributes["error.type"] = settlement.failure or attempt.outcome
+    if job.replay_of:
+        attributes["router.replay_of"] = job.replay_of
+    return attributes
+
+
+def _replayed(original: str, accepted: SpanIds) -> SpanIds:
+    """The first attempt of the job that is replayed; of a delivery, its own span."""
+    is_job = original.startswith("job_")
+    return accepted._replace(span=of_attempt(original, 1)) if is_job else accepted
 
 
 def _of_message(name: str, type_: str, destination: str, delivery: str) -> Attributes:
@@ -262,4 +252,4 @@ def _of_message(name: str, type_: str, destination: str, delivery: str) -> Attri
 
 def _context(ids: SpanIds) -> SpanContext:
     flags = TraceFlags(int(ids.flags, 16))
-    return SpanContext(int(ids.trace, 16), int(ids.span, 16), is_remote=True, trace_flags=flags)
+    return SpanContext(int(ids.trace, 16), int(ids.span, 16), is_remote=False, trace_flags=flags)

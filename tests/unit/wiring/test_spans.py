@@ -102,7 +102,7 @@ def test_a_delivery_is_the_first_span_of_its_trace() -> None:
         "router.provider": "shopify",
         "router.result": "accepted",
         "router.state": "routed",
-        "router.events": ("orders/paid",),
+        "router.events": ["orders/paid"],
     }
     assert span.resource.attributes["service.instance.id"] == "one"
 
