@@ -53,10 +53,10 @@ class Rig:
         return span
 
 
-def stored(receipt: Accepted | Duplicate, **given: Any) -> DeliveryStored:
+def stored(receipt: Accepted | Duplicate, events: Any = None, **given: Any) -> DeliveryStored:
     body = f'{{"note": "{CANARY}"}}'.encode()
     delivery = a_delivery(body=body, query=f"t={CANARY}", path=f"/wh_{CANARY}", **given)
-    accepted = Acceptance(delivery, (an_event(payload={"note": CANARY}),), ())
+    accepted = Acceptance(delivery, events or (an_event(payload={"note": CANARY}),), ())
     plan = Plan("routed", accepted.events, (), (), (), ())
     live = LiveEndpoint(ENDPOINT, builtin()["commerce"], "shop", 1, frozenset({"POST"}))
     return DeliveryStored(live, accepted, plan, receipt, "shop", 0.003)
