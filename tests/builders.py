@@ -4,13 +4,14 @@ from typing import Any
 
 from router.expressions import compile as compiled
 from router.expressions import compile_template
+from router.expressions.field_paths import field_path
 from router.kinds.http import HttpSpec
 from router.kinds.log import LogSpec
 from router.kinds.shell import ShellSpec
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.job import Job
 from router.model.retry import NONE, STANDARD
-from router.model.settings import Dedupe, Endpoint, ServerSettings
+from router.model.settings import Dedupe, Endpoint, Redact, ServerSettings
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, CompiledRule, Condition
@@ -147,6 +148,12 @@ def a_rule(id_: str = "r", match: Any = (), **given: Any) -> CompiledRule:
         "actions": (a_log(),),
     }
     return CompiledRule(id_, match=tuple(map(a_condition, items)), **{**values, **given})
+
+
+def a_redact(*fields: str, **given: Any) -> Redact:
+    """`redact:` of these fields, by default as soon as nothing is open."""
+    paths = [field_path(compiled(text).tree) or () for text in fields]
+    return Redact(fields, tuple(paths), **given)
 
 
 def a_ruleset(*rules: CompiledRule, defines: dict[str, str] | None = None, **given: Any) -> Ruleset:

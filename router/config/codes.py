@@ -99,6 +99,7 @@ PLACES = {
     "short-endpoint-id": Code("An endpoint id is short enough to be guessed.", "warning"),
     "bad-path": Code("This cannot be the path of an endpoint."),
     "shared-address": Code("Two endpoints have the same address."),
+    "bad-redact": Code("`redact` names what is no single value of what its endpoint stores."),
     "bad-header": Code(
         "A header's name is not one, its value has several lines, or the router sets it itself."
     ),

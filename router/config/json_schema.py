@@ -40,6 +40,11 @@ _SCALARS: Mapping[Any, dict[str, Any]] = {
         "examples": ["5/s"],
     },
     units.Day: {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+    units.RedactTime: {
+        "type": "string",
+        "pattern": f"^(stored|done|{_WHOLE}(ms|s|m|h|d))$",
+        "examples": ["stored", "done", "30d"],
+    },
     units.ApiVersion: {
         "type": "string",
         "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$",

@@ -23,6 +23,7 @@ from router.config.includes import Including
 from router.config.language import Language
 from router.config.pragmas import Pragmas
 from router.config.providers import with_own
+from router.config.redaction import redacting
 from router.config.rule_places import RulePlaces
 from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
@@ -161,6 +162,7 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
     named = targets(context)
     found = endpoints.endpoints(context, server.base_url)
     keys = endpoints.dedupe_keys(context, language)
+    found = redacting(context, language, found)
     senders = EndpointSenders(context)
     defined = defines(context, language, senders)
     policies = settings.retries(context)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from router.config import redaction
 from router.config.alike import RulesAlike
 from router.config.context import LoadContext
 from router.config.language import Language, Written
@@ -87,11 +88,13 @@ class Typing:
         self._definitions()
 
     def _keys(self) -> None:
-        """The dedupe keys, each for every event of its endpoint."""
-        written = {id(w.text): w for w in self.language.written if w.place == "a dedupe key"}
+        """The dedupe keys and redacted fields, each for every event of its endpoint."""
+        places = ("a dedupe key", redaction.PLACE)
+        written = {id(w.text): w for w in self.language.written if w.place in places}
         for name, entry in self.context.file.endpoints or ():
-            key = written.get(id(entry.dedupe.key)) if entry.dedupe is not None else None
-            if key is not None:
+            texts = [entry.dedupe.key] if entry.dedupe is not None else []
+            texts += entry.redact.named_fields if entry.redact is not None else []
+            for key in [written[id(text)] for text in texts if id(text) in written]:
                 senders = self._senders.behind((name.value,)).senders
                 self.check_expression(key, "value", self.scenes.of(senders, None))
 

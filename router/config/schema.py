@@ -21,7 +21,7 @@ from router.config.spelling import (
     VARIABLE,
 )
 from router.config.trial_schema import TrialEntry
-from router.config.units import ApiVersion, Day, Duration, Rate, Size
+from router.config.units import ApiVersion, Day, Duration, Rate, RedactTime, Size
 from router.model.retry import BUILT_IN
 from router.yaml_source import (
     Entry,
@@ -194,6 +194,36 @@ class DedupeEntry(Entry):
     )
 
 
+@named("'redact'", shorthand="short", several=True, required=("fields",))
+class RedactEntry(Entry):
+    """An endpoint's `redact`: a list of fields, or a mapping that also says when."""
+
+    short: Annotated[
+        list[SourceText] | None,
+        doc("The fields alone; they go when nothing is open.", ["payload.customer.email"]),
+    ] = None
+    fields: Annotated[
+        list[SourceText] | None,
+        doc(
+            "The values to take out, as paths of payload, headers or query.",
+            ["payload.customer.email", 'headers."x-user"', "payload.items[].name"],
+            min_length=1,
+        ),
+    ] = None
+    when: Annotated[
+        RedactTime | None,
+        doc(
+            "stored: never written; done (default): as soon as no job is open; or so long after.",
+            "30d",
+        ),
+    ] = None
+
+    @property
+    def named_fields(self) -> list[SourceText]:
+        """The fields, whichever way they are written."""
+        return self.short or self.fields or []
+
+
 @named("'api'")
 class ApiEntry(Entry):
     """An endpoint's `api`: how its sender's own API is called."""
@@ -287,6 +317,10 @@ class EndpointEntry(Entry):
     ] = None
     recover: Annotated[
         RecoverEntry | None, doc("Ask the sender for what it could not deliver.")
+    ] = None
+    redact: Annotated[
+        RedactEntry | None,
+        doc("Values that are taken out of what is stored.", ["payload.customer.email"]),
     ] = None
 
 

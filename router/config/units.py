@@ -24,7 +24,11 @@ ApiVersion = NewType("ApiVersion", str)
 Moment = NewType("Moment", int)
 """Unix milliseconds; written as 2026-12-01 or 2026-12-01T08:30:00Z."""
 
+RedactTime = NewType("RedactTime", int)
+"""Milliseconds after the last job has ended; `done` is 0, `stored` is -1."""
+
 _RATE_S = {"s": 1, "m": 60, "h": 3_600}
+_REDACT_WORDS = {"stored": -1, "done": 0}
 _YEAR_MIN, _YEAR_MAX = 1971, 9000
 
 
@@ -95,6 +99,16 @@ def statuses(text: str) -> tuple[int, int]:
     return first, last
 
 
+def redact_time(text: str) -> int:
+    """Milliseconds of a duration; 0 of `done`, -1 of `stored`."""
+    if text in _REDACT_WORDS:
+        return _REDACT_WORDS[text]
+    try:
+        return duration_ms(text)
+    except ValueError as error:
+        raise ValueError(f"expected 'stored', 'done' or a duration: {error}") from None
+
+
 PARSERS: dict[Any, Any] = {
     Duration: duration_ms,
     Size: size_bytes,
@@ -103,4 +117,5 @@ PARSERS: dict[Any, Any] = {
     Fraction: fraction,
     Moment: moment,
     ApiVersion: api_version,
+    RedactTime: redact_time,
 }

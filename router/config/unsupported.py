@@ -25,14 +25,11 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     # keys, by the entry of schema.py that would have them
     ("RuleEntry", "window"): _later("'window'"),
     ("RuleEntry", "correlate"): _later("'correlate'"),
-    ("RuleEntry", "redact"): _later("'redact'"),
-    ("EndpointEntry", "redact"): _later("'redact'"),
     ("FileEntry", "window"): _later("'window'"),
     ("FileEntry", "correlate"): _later("'correlate'"),
-    ("FileEntry", "redact"): _later("'redact'"),
     **{(entry, key): refusal for entry in _PROOFS for key, refusal in _PROOF.items()},
 }
 
 RESERVED_WORDS: dict[str, Refusal] = {
-    word: _later(f"'{word}' (a reserved word)") for word in ("window", "correlate", "redact")
+    word: _later(f"'{word}' (a reserved word)") for word in ("window", "correlate")
 }

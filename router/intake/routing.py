@@ -7,13 +7,22 @@ import msgspec
 from router.clock import Clock
 from router.intake.judging import Genuine
 from router.intake.observed import DeliveryRouted, VersionDiffered
-from router.model.delivery import RECOVERED, Delivery, InboundRequest, Verified
+from router.model.delivery import (
+    RECOVERED,
+    Delivery,
+    DeliveryEvent,
+    InboundRequest,
+    Verified,
+    as_request,
+)
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.observed import Observer
-from router.providers import Reading
+from router.providers import ReadEvent, Reading
 from router.rules.live import LiveEndpoint, LiveRuleset
 from router.rules.plan import Plan, Planner, Reserve
+from router.rules.redacting import taken_out
+from router.rules.scope import event_scope
 from router.store.values import Acceptance
 from router.structure import MeasuredBody
 
@@ -46,6 +55,14 @@ def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int)
     """A delivery, its events with the keys that are known from `now` on, and its jobs."""
     until = now + endpoint.settings.dedupe.window_ms
     return Acceptance(delivery, plan.events, plan.jobs, until)
+
+
+def _left_of(event: DeliveryEvent, read: ReadEvent | None) -> DeliveryEvent:
+    """An event as its redacted body has it; one that nobody can read any more has no payload."""
+    payload, raw, fields = (
+        (None, None, {}) if read is None else (read.payload, read.raw, read.fields)
+    )
+    return msgspec.structs.replace(event, payload=payload, raw=raw, fields=fields)
 
 
 class Routing:
@@ -95,9 +112,33 @@ class Routing:
         plan = self._planner(live).plan(delivery, reading, endpoint.settings, now, ledger)
         if plan.flags or plan.state != "routed":
             delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
+        redact = endpoint.settings.redact
+        if redact is not None and redact.when == "stored":
+            delivery, plan = self._redacted(live, endpoint, delivery, plan)
         if began is not None:
             self._observe(DeliveryRouted(self._clock.monotonic() - began, delivery, plan))
         return Admitted(arrival, verdict, plan, acceptance(delivery, plan, endpoint, ledger))
+
+    def _redacted(
+        self, live: LiveRuleset, endpoint: LiveEndpoint, delivery: Delivery, plan: Plan
+    ) -> tuple[Delivery, Plan]:
+        """Both as they are stored, and as its jobs see them: without what is never stored."""
+        redact, ruleset = endpoint.settings.redact, live.ruleset
+        if redact is None:
+            return delivery, plan
+        taken = taken_out(delivery, redact, endpoint.provider, delivery.received_at)
+        delivery = taken.delivery
+        left = {e.index: e for e in endpoint.provider.read(as_request(delivery)).events}
+        events = tuple([_left_of(event, left.get(event.index)) for event in plan.events])
+        shared = ruleset.roots(delivery)
+        scopes = [event_scope(shared, delivery, event, ruleset.defines) for event in events]
+        plan = msgspec.structs.replace(
+            plan,
+            events=events,
+            scopes=tuple(scopes) if plan.scopes else (),
+            flags=delivery.flags,
+        )
+        return delivery, plan
 
     def _versioned(
         self, endpoint: LiveEndpoint, request: InboundRequest, reading: Reading

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, AnyStr
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 SECRET_MIN_BYTES = 6
 OUTPUT_MIN_BYTES = 8
@@ -28,8 +28,11 @@ class Redactor:
     as they stand within base64 and percent-encoded text.
     """
 
-    def __init__(self, least: int = SECRET_MIN_BYTES, *, encoded: bool = False) -> None:
+    def __init__(
+        self, least: int = SECRET_MIN_BYTES, *, encoded: bool = False, mask: str = MASK
+    ) -> None:
         self._least = least
+        self._mask = mask
         self._encoded = encoded
         self.forms: tuple[str, ...] = ()
         """Every text that is masked, longer ones first."""
@@ -67,7 +70,7 @@ class Redactor:
         if not self.hits(text):
             return text
         found = (re.escape(form) for form in self.forms if form in text)
-        return re.sub("|".join(found), MASK, text)
+        return re.sub("|".join(found), self._mask, text)
 
     def cut_text(self, text: str, *, start: bool = False, end: bool = False) -> str:
         """
@@ -167,6 +170,7 @@ def _forms(plain: str, *, encoded: bool) -> Iterable[str]:
     if encoded:
         data = plain.encode("utf-8", "surrogateescape")
         yield from (escaped.replace("/", "\\/"), quote(data, safe=""), quote(data))
+        yield from (quote_plus(data), json.dumps(plain)[1:-1])
         yield from _base64(data)
 
 

@@ -188,6 +188,21 @@ class Recover(msgspec.Struct, frozen=True):
     hook: str = ""
 
 
+class Redact(msgspec.Struct, frozen=True):
+    """
+    `redact:` of an endpoint: the values at `paths`, written as `fields`, are taken out of what it
+    accepts. `paths` are a root, then names, positions and None for every element.
+
+    `stored`: they are never written. `done`: they go so many milliseconds after nothing of the
+    delivery is open.
+    """
+
+    fields: tuple[str, ...]
+    paths: tuple[tuple[str | int | None, ...], ...]
+    when: Literal["stored", "done"] = "done"
+    after_ms: int = 0
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """
     A receiving address. `addresses` are raw paths as they arrive (base_url's path included).
@@ -216,6 +231,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     expect_every: int | None = None
     public_url: str = ""
     recover: Recover = Recover()
+    redact: Redact | None = None
 
     @property
     def shown_provider(self) -> str:

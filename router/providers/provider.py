@@ -6,6 +6,7 @@ from functools import cached_property
 
 import msgspec
 
+from router.expressions.field_paths import FieldPath
 from router.model.delivery import (
     JSON,
     REMOVED,
@@ -30,6 +31,7 @@ from router.providers.headers import wire
 from router.providers.hiding import without_token
 from router.providers.queries import without
 from router.providers.read import Reader
+from router.providers.redaction import RedactedRequest, redacted
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
 from router.providers.verify import Verifier
@@ -179,6 +181,12 @@ class Provider(Sender):
         for rule in self._shown_fields:
             clean = without_token(clean, rule)
         return clean
+
+    def redacted(
+        self, request: InboundRequest, paths: Sequence[FieldPath], *, read: bool
+    ) -> RedactedRequest:
+        """The request without the values at these paths; see `redaction`."""
+        return redacted(self.definition, request, paths, read=read)
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""

@@ -17,10 +17,10 @@ def parameters(query: bytes) -> list[tuple[bytes, bytes]]:
     return [(_decoded(name), _decoded(value)) for name, _, value in pairs]
 
 
-def without(query: bytes, name: bytes) -> bytes:
-    """The query string with every value of this parameter removed."""
+def without(query: bytes, name: bytes, mark: str = REMOVED) -> bytes:
+    """The query string with this in place of every value of this parameter."""
     pieces = query.split(b"&")
-    removed = REMOVED.encode("ascii")
+    removed = mark.encode("ascii")
     return b"&".join(
         piece.partition(b"=")[0] + b"=" + removed
         if _decoded(piece.partition(b"=")[0]) == name

@@ -23,7 +23,8 @@ UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
 INDEX_DIGITS_MAX = 6
 _SPACE = b" \t\r\n"
-_BODILESS = frozenset({"GET", "HEAD", "DELETE"})
+BODILESS = frozenset({"GET", "HEAD", "DELETE"})
+"""Methods whose form stands in the address."""
 
 
 class ReadEvent(msgspec.Struct, frozen=True):
@@ -158,7 +159,7 @@ class Reader:
         if kind == "xml":
             return elements_of(request.body), None
         # Who sends no body sends a form in the address.
-        form = request.query_string if request.method in _BODILESS else request.body
+        form = request.query_string if request.method in BODILESS else request.body
         if self._form_field and forms.has_field(form, self._form_field):
             raw = _read(forms.field_of, form, self._form_field)
             return decoded(raw), raw

@@ -11,6 +11,7 @@ from router.model.job import Job
 from router.model.settings import OWN, Endpoint, Target
 from router.providers import Provider
 from router.rules.match import Matcher
+from router.rules.redacting import Hidden
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, results_read, roots_read
 
@@ -123,12 +124,18 @@ class LiveRuleset:
             for address in endpoint.settings.addresses
         }
         self.own = endpoints.get(OWN)
+        self.hidden = Hidden(ruleset)
         self.paused = frozenset(r.id for r in ruleset.rules if r.mode == "paused")
         self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
         self.reads = {key: results_read(a) for key, a in self.actions.items() if a.after}
         self._prepared: dict[tuple[str, str], PreparedAction] = {}
         self.chained = frozenset(rule for rule, _ in self.reads)
         self.groups = {r.id: r.concurrency.group if r.concurrency else None for r in ruleset.rules}
+
+    def redacts(self, endpoint: str) -> bool:
+        """Whether values are taken out of what this endpoint stores."""
+        found = self.ruleset.endpoints.get(endpoint)
+        return found is not None and found.redact is not None
 
     def prepared(self, rule: str, action: CompiledAction) -> PreparedAction:
         """

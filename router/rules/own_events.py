@@ -94,8 +94,16 @@ def death(
         return None
     # A revived job may die again: that is another event.
     identity = f"{DEAD}/{job.id}/{attempt.number}"
-    payload = of_death(job, attempt, hide)
+    told = _untold(attempt) if live.redacts(job.endpoint) else attempt
+    payload = of_death(job, told, hide)
     return planned(live, ids, DEAD, identity, payload, attempt.ended_at, due_at)
+
+
+def _untold(attempt: Attempt) -> Attempt:
+    """Without what may repeat a value that is redacted: its output, and what its reason quotes."""
+    reason = (attempt.reason or "").partition(":")[0]
+    codes = {key: attempt.result.get(key) for key in CODES}
+    return msgspec.structs.replace(attempt, reason=reason, result=codes)
 
 
 def of_death(job: Job, attempt: Attempt, hide: Hide) -> dict[str, Any]:

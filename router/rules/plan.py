@@ -1,14 +1,14 @@
 """From a reading to a plan: events with their dedupe keys, the jobs that rules want of them."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
 
 from router.errors import EvaluationError
 from router.expressions import Expression, encode_json
-from router.model.delivery import Delivery, DeliveryEvent, DeliveryState
+from router.model.delivery import REDACTED, Delivery, DeliveryEvent, DeliveryState
 from router.model.ids import Ids
 from router.model.job import NewJob, Turn
 from router.model.settings import Endpoint
@@ -46,10 +46,12 @@ Reserve = Callable[[str, str], str | None]
 """Asks dispatch for a lease on a slot of (target, kind); None: commit the job as available."""
 
 
-def dedupe_key(endpoint: str, identity: bytes) -> bytes:
-    """The endpoint's name and the identity; hashed when over 255 bytes."""
+def dedupe_key(endpoint: str, identity: bytes, *, hidden: bool = False) -> bytes:
+    """The endpoint's name and the identity; hashed when over 255 bytes, or `hidden`."""
     key = endpoint.encode() + b"\0" + identity
-    return key if len(key) <= KEY_BYTES_MAX else hashlib.sha256(key).digest()
+    if hidden or len(key) > KEY_BYTES_MAX:
+        return hashlib.sha256(key).digest()
+    return key
 
 
 def body_identity(event: str, body: bytes) -> bytes:
@@ -71,12 +73,16 @@ def _gather(
     event: DeliveryEvent,
     found: Matches,
     scope: dict[str, Any],
+    hidden: Collection[tuple[str, str]],
 ) -> None:
     for rule in (*found.live, *found.paused):
         if rule.per_delivery and rule.id in batches:
             batches[rule.id].events.append(event)
             continue
-        turn = None if rule.concurrency is None else turn_of(rule.id, rule.concurrency, scope)
+        turn = None
+        if rule.concurrency is not None:
+            hide = (scope["endpoint"], rule.id) in hidden
+            turn = turn_of(rule.id, rule.concurrency, scope, hidden=hide)
         run = _PlannedRun(rule, [event], turn)
         runs.append(run)
         if rule.per_delivery:
@@ -91,16 +97,21 @@ def _value(expression: Expression, scope: dict[str, Any]) -> Any:
         return None
 
 
-def turn_of(rule: str, concurrency: Concurrency, scope: dict[str, Any]) -> Turn | None:
-    """What a run takes its turn by; None: the group's expression gives null, or fails."""
+def turn_of(
+    rule: str, concurrency: Concurrency, scope: dict[str, Any], *, hidden: bool = False
+) -> Turn | None:
+    """
+    What a run takes its turn by; None: the group's expression gives null, or fails. `hidden`: the
+    value itself is not to be stored.
+    """
     value = _value(concurrency.value, scope)
     if value is None:
         return None
     text = encode_json(value).decode()
     key = f"{rule}\x1f{text}"
-    if len(key) > KEY_BYTES_MAX:
+    if hidden or len(key) > KEY_BYTES_MAX:
         key = f"{rule}\x1f{hashlib.sha256(text.encode()).hexdigest()}"
-    shown = value if isinstance(value, str) else text
+    shown = REDACTED if hidden else value if isinstance(value, str) else text
     return Turn(key, shown[:SHOWN_MAX], concurrency.group)
 
 
@@ -138,7 +149,7 @@ class Planner:
             events.append(event)
             matches.append(found)
             scopes.append(scope)
-            _gather(runs, batches, event, found, scope)
+            _gather(runs, batches, event, found, scope, self._live.hidden.groups)
         if sum([len(run.rule.actions) for run in runs]) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
             return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
@@ -204,7 +215,8 @@ class Planner:
         elif mode == "id" and identity is None and ruleset.providers[endpoint.provider].has_ids:
             identity = body_identity(read.name, body)
             flag = "no_id" if ruleset.providers[endpoint.provider].sends_ids else None
-        keys = () if identity is None else (dedupe_key(endpoint.name, identity),)
+        hidden = endpoint.name in self._live.hidden.keys
+        keys = () if identity is None else (dedupe_key(endpoint.name, identity, hidden=hidden),)
         if endpoint.replay_guard:
             guard = b"body\0" + body_identity(read.name, body)
             keys = (*keys, dedupe_key(endpoint.name, guard))

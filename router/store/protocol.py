@@ -31,6 +31,7 @@ from router.store.values import (
     Pruned,
     Publication,
     Recovered,
+    RedactionStep,
     Retain,
     RuleCount,
     Selector,
@@ -337,6 +338,13 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         One bounded step of overwriting, in the files that are the store's own, what was removed or
         replaced before this began; whether that is done. As long as some other program reads the
         store it is not.
+        """
+
+    async def redact(self, step: RedactionStep, *, now: int) -> int:
+        """
+        Write a step of redacting in one transaction; returns how many deliveries were rewritten.
+        One of which a job is open, or that has more jobs or attempts than when it was read, is left
+        as it is and looked at again. What a file held of the old values is overwritten.
         """
 
     async def note(self, audit: Audit) -> None:

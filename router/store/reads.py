@@ -194,6 +194,9 @@ class StoreReads(DispatchReads, Protocol):
     async def node_loads(self) -> Mapping[str, NodeLoad]:
         """What nodes may use and what they run, by their numbers; also of some that are gone."""
 
+    async def due_redactions(self, now: int, limit: int) -> tuple[str, ...]:
+        """Deliveries that redacting looks at again by this ledger time, the earliest first."""
+
     async def size(self) -> int:
         """Bytes the store holds on disk, journal included."""
 

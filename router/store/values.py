@@ -301,6 +301,35 @@ class DeliveryRecord(msgspec.Struct, frozen=True):
     attempts: tuple[Attempt, ...]
 
 
+class Rewritten(msgspec.Struct, frozen=True):
+    """
+    A delivery as it is from now on, without what was taken out of it, with its `events`, the
+    `reasons` of its jobs and the `attempts` that change. It had so many `jobs`, `tried` so often in
+    all, when it was read: had it more since, nothing is written. `keys` are dedupe keys and what
+    they are from now on; `clean` gives a text without what was taken out, quickly.
+    """
+
+    delivery: Delivery
+    events: tuple[EventEntry, ...]
+    jobs: int
+    tried: int
+    reasons: Mapping[str, str | None] = {}
+    attempts: tuple[Attempt, ...] = ()
+    keys: Mapping[bytes, bytes] = {}
+    clean: Callable[[str], str] = str
+
+
+class RedactionStep(msgspec.Struct, frozen=True):
+    """
+    What one step of redacting writes: deliveries anew, when others are looked at again (ledger
+    time; None: no more), and facts, which say how far it has come.
+    """
+
+    rewritten: tuple[Rewritten, ...] = ()
+    later: Mapping[str, int | None] = {}
+    facts: Mapping[str, Any] = {}
+
+
 class Stored(msgspec.Struct, frozen=True):
     """
     A delivery to be looked at, with those of its jobs that were asked for. `at` is its place: a

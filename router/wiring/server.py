@@ -30,6 +30,7 @@ from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
 from router.serving.quiet_endpoints import QuietEndpoints
+from router.serving.redaction import RedactionUpkeep
 from router.serving.reload import Reloader
 from router.serving.rule_agreement import RuleAgreement
 from router.serving.running import LiveParts, RunningServer
@@ -252,6 +253,9 @@ class Server:
             journal_bytes=store.journal_bytes,
             claimed=self._claimed,
         )
+        self.redaction = RedactionUpkeep(
+            store=store, live=live, clock=clock, log=logs.get("redact"), claimed=self._claimed
+        )
         self.counting = CounterWriter(
             metrics.rule_totals,
             lambda: (rule.id for rule in live.current.ruleset.rules),
@@ -343,6 +347,7 @@ class Server:
             | {
                 "dispatch": self.dispatch.run,
                 "upkeep": self.upkeep.run,
+                "redaction": self.redaction.run,
                 "counting": self.counting.run,
                 "own": lambda: self.writer.run(self.watches),
                 "watch": self.reloader.watch,

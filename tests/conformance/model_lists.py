@@ -54,6 +54,7 @@ class ModelLists(ModelNodes):
         self._activity: list[ActivityCount] = []
         self._ruled: list[tuple[str, str]] = []
         self._facts: dict[str, Any] = {}
+        self._redactions: dict[str, int] = {}
         self._marks: dict[tuple[str, int], int | None] = {}  # attempts said to have begun, when
         self._ahead_then: dict[str, int] = {}  # the offset when a delivery came, a job changed last
         self._replays: dict[str, Replay] = {}
@@ -310,6 +311,10 @@ class ModelLists(ModelNodes):
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return {k: v for k, v in sorted(self._facts.items()) if k.startswith(prefix)}
+
+    async def due_redactions(self, now: int, limit: int) -> tuple[str, ...]:
+        due = sorted((at, id_) for id_, at in self._redactions.items() if at <= now)
+        return tuple(id_ for _, id_ in due)[:limit]
 
     async def size(self) -> int:
         return sum(len(delivery.body) for delivery, _ in self._deliveries.values())

@@ -30,7 +30,9 @@ from router.store.values import (
     LeaseBatch,
     Pruned,
     Recovered,
+    RedactionStep,
     Retain,
+    Rewritten,
     RuleCount,
     Selector,
     Settled,
@@ -415,6 +417,33 @@ class ModelStore(Singly, ModelForAll, ModelLists):
             retain.dead_before if j.state == "dead" else retain.succeeded_before for j in jobs
         )
         return max((j.ended_at or 0) - self._ahead_then.get(j.id, 0) for j in jobs) < before
+
+    async def redact(self, step: RedactionStep, *, now: int) -> int:
+        await self.remember(step.facts)
+        later = dict(step.later)
+        for one in step.rewritten:
+            later[one.delivery.id] = None if self._rewrite(one) else now
+        self._redactions = {k: v for k, v in {**self._redactions, **later}.items() if v}
+        return sum(later[one.delivery.id] is None for one in step.rewritten)
+
+    def _rewrite(self, one: Rewritten) -> bool:
+        id_ = one.delivery.id
+        if id_ not in self._deliveries:
+            return True
+        jobs = [j for j in self._jobs.values() if j.delivery == id_]
+        tried = [a for a in self._attempts if a.job in {j.id for j in jobs}]
+        if any(j.state not in ENDED for j in jobs) or (one.jobs, one.tried) != (
+            len(jobs),
+            len(tried),
+        ):
+            return False
+        self._deliveries[id_] = (one.delivery, one.events)
+        for job, reason in one.reasons.items():
+            self._jobs[job] = msgspec.structs.replace(self._jobs[job], reason=reason)
+        changed = {(a.job, a.number): a for a in one.attempts}
+        self._attempts = [changed.get((a.job, a.number), a) for a in self._attempts]
+        self._keys = {one.keys.get(key, key): kept for key, kept in self._keys.items()}
+        return True
 
     async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
         self._note(audit, len(facts))

@@ -19,6 +19,7 @@ from router.config.checks import (
     lookalikes,
     names,
     paths,
+    redaction,
     rules,
     scripts,
     secrets,
@@ -82,6 +83,12 @@ CHECKS = (
         "An `otherwise` rule can never run, because another rule always matches.",
         rules.unreachable_rules,
         severity="warning",
+    ),
+    FileCheck(
+        "never-stored",
+        "An action reads a field that its endpoint never stores.",
+        redaction.never_stored,
+        "right",
     ),
     FileCheck(
         "unused-secret", "A secret is used nowhere.", names.unused_secrets, "right", "warning"

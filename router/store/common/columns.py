@@ -120,6 +120,11 @@ def encode_events(events: Sequence[DeliveryEvent], keys_until: int) -> bytes:
     )
 
 
+def encode_entries(events: Sequence[EventEntry]) -> bytes:
+    """The same of what was decoded."""
+    return _encoder.encode([msgspec.structs.astuple(event) for event in events])
+
+
 def decode_events(blob: bytes) -> tuple[EventEntry, ...]:
     """The events column's value."""
     return tuple([EventEntry(*stored) for stored in _events.decode(blob)])

@@ -17,6 +17,7 @@ from router.store.postgres import (
     pruning,
     publishing,
     reading,
+    redacting,
     replaying,
     schema,
     selection,
@@ -98,6 +99,7 @@ class PostgresReader:
     activity_by_name = _quick(reading.activity_by_name)
     activity_by_hour = _quick(reading.activity_by_hour)
     lost_leases = _quick(reading.under)
+    due_redactions = _quick(redacting.due)
     lost_nodes = _quick(nodes.lost)
     nodes = _quick(nodes.listed)
     node_loads = _quick(shares.loads)

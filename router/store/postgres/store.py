@@ -26,6 +26,7 @@ from router.store.postgres import (
     publishing,
     receiving,
     recovering,
+    redacting,
     replaying,
     runs,
     schema,
@@ -168,6 +169,7 @@ class PostgresStore:
     count_rules = _verb(operations.count_rules)
     count_activity = _verb(operations.count_activity)
     remember = _verb(operations.remember)
+    redact = _verb(redacting.redact)
     note = _verb(audit_log.note)
     ready = _verb(operations.beat)
 

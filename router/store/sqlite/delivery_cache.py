@@ -12,8 +12,8 @@ CACHED_MAX = 1024
 
 class DeliveryCache:
     """
-    Whole deliveries by id: what is stored of one never changes. What the disk has damaged is
-    never kept.
+    Whole deliveries by id: what is stored of one changes only when it is redacted. What the disk
+    has damaged is never kept.
     """
 
     def __init__(self) -> None:
@@ -23,6 +23,11 @@ class DeliveryCache:
     def get(self, id_: str) -> Delivery | None:
         """The delivery, if it is kept."""
         return self._kept.get(id_)
+
+    def forget(self, id_: str) -> None:
+        """It is written anew."""
+        if (gone := self._kept.pop(id_, None)) is not None:
+            self._bytes -= len(gone.body)
 
     def keep(self, jobs: Mapping[int, int], deliveries: Mapping[int, Delivery]) -> None:
         """Keep those of these deliveries, by number, that more than one of the `jobs` is of."""

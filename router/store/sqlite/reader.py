@@ -19,6 +19,7 @@ from router.store.sqlite import (
     pruning,
     publishing,
     reading,
+    redacting,
     replaying,
     schema,
 )
@@ -96,6 +97,7 @@ class SqliteReader:
     activity_by_name = _question(reading.activity_by_name)
     activity_by_hour = _question(reading.activity_by_hour)
     lost_leases = _question(reading.under)
+    due_redactions = _question(redacting.due)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)
 

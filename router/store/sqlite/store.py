@@ -27,6 +27,7 @@ from router.store.sqlite import (
     operations,
     pruning,
     publishing,
+    redacting,
     replaying,
     runs,
     schema,
@@ -260,6 +261,7 @@ class SqliteStore:
         return freed + await self._until_none(lambda book: holding.resume_on(book, target, now))
 
     regroup = _verb(runs.regroup)
+    redact = _verb(redacting.redact)
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()

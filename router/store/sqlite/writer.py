@@ -31,6 +31,9 @@ A quiet store makes many small ones, so that nobody waits long for his answer; a
 few large ones, which write a page once that changed many times.
 """
 
+EMPTY_EVERY_S = 1.0
+"""How often a stale journal is emptied, at most."""
+
 LOOK_S = 1.0
 """How often a store that nobody writes is looked for: is it still where it was opened?"""
 
@@ -107,6 +110,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._closed: str | None = None
+        self._asked = -EMPTY_EVERY_S
         self._failure: str | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -150,6 +154,9 @@ class Writer:
             waited_for = book.pages - before > LARGE_BATCH and not self._queue.empty()
             if book.pages >= due and not waited_for:
                 self._checkpoint(book)
+            if book.stale_journal and book.clock.monotonic() >= self._asked + EMPTY_EVERY_S:
+                self._asked = book.clock.monotonic()
+                book.to_empty = book.to_empty or "journal"
             if book.to_empty and not waited_for:
                 self._empty(book)
         self._finish(book)
@@ -257,6 +264,7 @@ class Writer:
                 book.db.execute("VACUUM")
             busy, _, _ = book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             book.emptied += not busy
+            book.stale_journal &= bool(busy)
         except sqlite3.Error as error:  # who wanted it asks again
             if _code(error) & 0xFF in _FATAL and not _is_passing(error):
                 self._break(book, error)

@@ -49,6 +49,7 @@ class Book:
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
         self.to_empty: Literal["", "journal", "anew"] = ""  # what is to be done between two batches
+        self.stale_journal = False  # it holds pages whose former content must not stay
         self.emptied = 0  # how often the journal was emptied on request
         self._stale = False  # whether the last transaction committed is not known
         self._read()

@@ -148,7 +148,7 @@ async def _of_before(machine: Machine, set_by: int) -> None:
     await store.remember({FACT + "crm": {"failing_since": None, "recovering": True, "usual": 1.5}})
     await store.close()
     with closing(sqlite3.connect(machine.path)) as db, db:
-        for later in ("clock_steps", "published", "activity"):
+        for later in ("clock_steps", "published", "activity", "redactions"):
             db.execute(f"DROP TABLE {later}")
         db.execute("UPDATE jobs SET due_at = due_at + ? WHERE state IN (0, 2)", (set_by,))
         db.execute("DELETE FROM facts WHERE name = 'clock/seen'")

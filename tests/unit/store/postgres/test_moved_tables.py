@@ -15,11 +15,13 @@ from tests.unit.store.postgres.looking import rows
 MADE_ANEW = {
     *("ledger", "nodes", "shares", "claims"),  # of this database, and of who works on it
     "groups",  # of the runs, when all of them are there
+    "redactions",  # every delivery is looked at again in another ledger
 }
 FILLED_ANEW = {("deliveries", "xid"), ("attempts", "lease"), ("published", "local")}
 """The number of a transaction, a lease that is over, and what a machine had of its own."""
 
 NOT_COPIED = {
+    *(("redactions", name) for name in ("delivery", "due_at")),  # looked at again
     *(("pulse", "n"), ("pulse", "beat")),
     *(("clock_steps", name) for name in ("n", "begun", "ended", "ahead")),  # applied to all times
     *(("generations", name) for name in ("first_delivery", "last_delivery")),

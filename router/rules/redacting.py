@@ -1,0 +1,108 @@
+"""What `redact` of an endpoint takes out of a delivery, and which expressions read that."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from router.expressions import Expression
+from router.expressions.field_paths import FieldPath, covers, paths_read
+from router.model.delivery import REDACTED, Delivery, Redaction, as_request
+from router.model.settings import Endpoint, Redact
+from router.providers import Provider
+from router.rules.ruleset import Ruleset
+
+Defines = Mapping[str, Expression]
+
+
+class Taken(NamedTuple):
+    """A delivery without the values, which are known once more here."""
+
+    delivery: Delivery
+    values: frozenset[str]
+
+
+def is_redacted(delivery: Delivery, redact: Redact) -> bool:
+    """Whether all that `redact` names was taken out of it before."""
+    mark = delivery.redacted
+    return mark is not None and {*redact.fields} <= {*mark.paths}
+
+
+def taken_out(delivery: Delivery, redact: Redact, provider: Provider, at: int) -> Taken:
+    """
+    A delivery as it is stored from now on (`at`, wall time). The digest of its mark is that of the
+    body as it came first.
+    """
+    read = delivery.state in ("routed", "unmatched")
+    left, values = provider.redacted(as_request(delivery), redact.paths, read=read)
+    mark = delivery.redacted or Redaction(at, hashlib.sha256(delivery.body).hexdigest())
+    mark = msgspec.structs.replace(
+        mark, at=at, paths=tuple(dict.fromkeys([*mark.paths, *redact.fields]))
+    )
+    return Taken(
+        msgspec.structs.replace(
+            delivery,
+            query=left.query_string.decode("latin-1"),
+            headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in left.headers),
+            body=left.body,
+            flags=tuple(dict.fromkeys([*delivery.flags, REDACTED])),
+            redacted=mark,
+        ),
+        values,
+    )
+
+
+def reads(expression: Expression, defines: Defines) -> frozenset[FieldPath]:
+    """The fields that an expression reads, those of the definitions that it names included."""
+    found: set[FieldPath] = set()
+    done: set[str] = set()
+    pending = [expression]
+    while pending:
+        for path in paths_read(pending.pop().tree):
+            name = str(path[1]) if path[0] == "def" and len(path) > 1 else None
+            if name is None:
+                found.add(path)
+            elif name in defines and name not in done:
+                done.add(name)
+                pending.append(defines[name])
+    return frozenset(found)
+
+
+def lost(paths: Iterable[FieldPath], read: Iterable[FieldPath]) -> list[FieldPath]:
+    """Of what is read, that which is taken out with these paths."""
+    taken = [*paths]
+    return [one for one in read if any(covers(path, one) for path in taken)]
+
+
+class Hidden:
+    """
+    What a ruleset must not store as it is, since it would hold what is redacted: dedupe keys by
+    endpoint, and the groups of rules by (endpoint, rule). They are known by their digests.
+    """
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        redacting = [one for one in ruleset.endpoints.values() if one.redact is not None]
+        grouped = [(rule, rule.concurrency) for rule in ruleset.rules if rule.concurrency]
+        self.keys = frozenset(one.name for one in redacting if _hides_key(ruleset, one))
+        self.groups = frozenset(
+            (one.name, rule.id)
+            for one in redacting
+            for rule, group in grouped
+            if rule.takes(one.name) and _holds(one, reads(group.value, ruleset.defines))
+        )
+
+
+def _holds(endpoint: Endpoint, read: Iterable[FieldPath]) -> bool:
+    """Whether the value of what is read may hold something that is redacted."""
+    paths = () if endpoint.redact is None else endpoint.redact.paths
+    return any(covers(path, one) or covers(one, path) for one in read for path in paths)
+
+
+def _hides_key(ruleset: Ruleset, endpoint: Endpoint) -> bool:
+    if endpoint.dedupe.mode == "key" and (key := ruleset.dedupe_keys.get(endpoint.name)):
+        return _holds(endpoint, reads(key, ruleset.defines))
+    number = ruleset.providers[endpoint.provider].definition.id
+    if endpoint.dedupe.mode != "id" or number is None:
+        return False
+    return _holds(endpoint, [("payload", *one.split(".")) for one in number.paths])
