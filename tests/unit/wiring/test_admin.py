@@ -64,10 +64,13 @@ async def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_pa
 
 
 @pytest.mark.parametrize("dev", [True, False])
-def test_beyond_this_machine_it_does_not_open_without_one(tmp_path: Path, dev: bool) -> None:
-    live = live_of(tmp_path, "0.0.0.0:8001", ())
-    with pytest.raises(UsageError, match=r"name a token in server\.admin\.tokens"):
-        callers(live, dev=dev, clock=ManualClock())
+async def test_beyond_this_machine_each_call_needs_one(tmp_path: Path, dev: bool) -> None:
+    """Also where the rules file names none: there is the one beside the store."""
+    known = callers(live_of(tmp_path, "0.0.0.0:8001", ()), dev=dev, clock=ManualClock())
+    with pytest.raises(WrongToken):
+        await known.of(b"", "172.17.0.1")
+    own = (tmp_path / "router.db.token").read_bytes().strip()
+    assert await known.of(own, "172.17.0.1") == Caller("token", "admin")
 
 
 def test_an_empty_token_file_is_filled_for_its_owner_alone(tmp_path: Path) -> None:
