@@ -1,6 +1,5 @@
-"""The units and the container file of deploy/ name what there is, and systemd takes the units."""
+"""The units of deploy/ name what there is, and systemd takes them."""
 
-import json
 import os
 import re
 import shlex
@@ -8,18 +7,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import click
 import pytest
 
-from router.cli.main import cli
 from router.model.settings import ServerSettings
 from router.serving.socket_activation import NAMES
 from tests.acceptance.process import ROOT
+from tests.deploy.commands import parsed
 
 FOLDER = ROOT / "deploy"
 UNIT = (FOLDER / "router.service").read_text("utf-8")
 SOCKET = (FOLDER / "router.socket").read_text("utf-8")
-DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
 
 
 def settings(text: str) -> dict[str, list[str]]:
@@ -28,14 +25,6 @@ def settings(text: str) -> dict[str, list[str]]:
     for name, value in re.findall(r"^(?:# )?([A-Z][A-Za-z]+)=(.*)$", text, re.MULTILINE):
         found.setdefault(name, []).append(value)
     return found
-
-
-def parsed(words: list[str]) -> click.Context:
-    """The command that these words are; wrong options are a click.UsageError."""
-    context = click.Context(cli)
-    command = cli.get_command(context, words[0])
-    assert command is not None, words
-    return command.make_context(words[0], words[1:], parent=context)
 
 
 @pytest.mark.parametrize("setting", ["ExecStart", "ExecStartPre"])
@@ -88,28 +77,3 @@ def test_systemd_takes_both_units(tmp_path: Path) -> None:
     )
     ours = [line for line in ran.stderr.splitlines() if "router." in line]
     assert ours == []
-
-
-def test_the_container_begins_with_a_command_of_ours() -> None:
-    [entry] = re.findall(r"^ENTRYPOINT (\[.*\])$", DOCKERFILE, re.MULTILINE)
-    [words] = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
-    assert json.loads(entry) == ["router"]
-    with parsed(json.loads(words)):
-        pass
-
-
-def test_the_container_s_variables_are_options_of_serve() -> None:
-    command = cli.get_command(click.Context(cli), "serve")
-    assert command is not None
-    known = {str(p.envvar) for p in command.params if isinstance(p, click.Option) and p.envvar}
-    named = set(re.findall(r"\b(ROUTER_\w+)=", DOCKERFILE))
-    assert named == known
-
-
-def test_the_container_s_health_is_a_page_of_the_admin_listener() -> None:
-    """At the address that its own variable gives to the listener."""
-    [admin] = re.findall(r"ROUTER_ADMIN=(\S+)", DOCKERFILE)
-    [asked] = re.findall(r"urlopen\('http://([^']+)'", DOCKERFILE)
-    assert asked == f"{admin}/readyz"
-    [words] = re.findall(r"CMD \\\n\s+(\[\"python\".*\])$", DOCKERFILE, re.MULTILINE)
-    compile(json.loads(words)[2], "HEALTHCHECK", "exec")
