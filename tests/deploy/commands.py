@@ -13,9 +13,8 @@ def parsed(words: list[str]) -> click.Context:
         click.UsageError: it has no such option.
     """
     context = click.Context(cli)
-    command = context.command
-    assert isinstance(command, click.Group)
-    while isinstance(command, click.Group):
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         word, *words = words
         found = command.get_command(context, word)
         assert found is not None, word

@@ -19,8 +19,8 @@ from router.serving import failure_detector, nodes, store_time
 from router.store.postgres.partitions import AHEAD
 from tests.acceptance.process import ROOT, RouterProcess, free_ports
 from tests.children import children
+from tests.deploy.commands import parsed
 from tests.docs.pages import block, lines
-from tests.docs.test_deploy import parsed
 from tests.postgres.server import Server
 
 PAGE = (ROOT / "docs" / "fleet.md").read_text("utf-8")
