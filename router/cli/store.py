@@ -175,7 +175,7 @@ def _moved_between(source: str, target: str) -> "tuple[SqliteFile, PostgresDatab
 @click.option("--dry-run", is_flag=True, help="Count, remove nothing.")
 def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
     """
-    Remove now what `server.retention` lets go, as the server does by itself in small steps.
+    Remove now what `retention` lets go, as the server does by itself in small steps.
 
     Deliveries with open jobs and living dedupe keys always stay. The file does not shrink: new
     deliveries use the freed space.
@@ -210,7 +210,7 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
 
     _, ruleset = rules_to_read(place)
     now = time.time_ns() // 1_000_000
-    limits = retain(ruleset.server.retention, now, age)
+    limits = retain(ruleset, now, finished_before=None if age is None else now - age)
 
     async def count() -> tuple[int, int]:
         reader = await open_reader(ruleset.server.store)

@@ -14,10 +14,18 @@ from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
 from router.config.recovery import recovering
 from router.config.schema import DedupeEntry, EndpointEntry
-from router.config.settings import parsed_url, shape
+from router.config.settings import kept, parsed_url, shape
 from router.config.spelling import ENDPOINT_ID, ENDPOINTS_TAKEN, ID, PATH
 from router.expressions import Expression
-from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
+from router.model.settings import (
+    MIB,
+    OWN,
+    Dedupe,
+    Endpoint,
+    FixedAnswer,
+    KeepFor,
+    ServerSettings,
+)
 from router.providers import Provider
 from router.providers import own as router_itself
 from router.rules.scope import ROOTS
@@ -28,10 +36,12 @@ _DELIVERY_ID = re.compile(r"\{\{\s*delivery\.id\s*\}\}")
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
 
 
-def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
-    """Every endpoint; addresses include the path of `base_url`."""
+def endpoints(context: LoadContext, server: ServerSettings) -> dict[str, Endpoint]:
+    """Every endpoint; addresses include the path of the server's `base_url`."""
+    keep = server.retention
+    usual = KeepFor(keep.succeeded, keep.unmatched, keep.dead)
     try:
-        prefix = urlsplit(base_url).path.rstrip("/")
+        prefix = urlsplit(server.base_url).path.rstrip("/")
     except ValueError:
         prefix = ""
     found: dict[str, Endpoint] = {}
@@ -49,8 +59,11 @@ def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
         found[name.value] = _endpoint(
             context, name.value, entry, _addresses(context, entry, prefix)
         )
-        told = _public_url(context, entry, base_url)
-        found[name.value] = msgspec.structs.replace(found[name.value], public_url=told)
+        told = _public_url(context, entry, server.base_url)
+        keeps = None if entry.retention is None else kept(usual, entry.retention)
+        found[name.value] = msgspec.structs.replace(
+            found[name.value], public_url=told, retention=keeps
+        )
         _shared(context, name, entry, (found[name.value].addresses, taken))
     return found
 

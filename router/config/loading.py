@@ -160,7 +160,7 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
     secrets = settings.secrets(context)
     variables = settings.variables(context)
     named = targets(context)
-    found = endpoints.endpoints(context, server.base_url)
+    found = endpoints.endpoints(context, server)
     keys = endpoints.dedupe_keys(context, language)
     found = redacting(context, language, found)
     senders = EndpointSenders(context)

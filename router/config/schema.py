@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from router.config.provider_schema import AnswerEntry, ProviderEntry, VerifyEntry
 from router.config.rule_schema import RetryEntry, RuleEntry, SharedActionEntry
-from router.config.server_schema import ServerEntry, SettingEntry
+from router.config.server_schema import KeepForEntry, ServerEntry, SettingEntry
 from router.config.spelling import (
     ENDPOINT_ID,
     ENDPOINTS_TAKEN,
@@ -321,6 +321,10 @@ class EndpointEntry(Entry):
     redact: Annotated[
         RedactEntry | None,
         doc("Values that are taken out of what is stored.", ["payload.customer.email"]),
+    ] = None
+    retention: Annotated[
+        KeepForEntry | None,
+        doc("How long its ended work is kept, where not as server.retention.", {"succeeded": "1h"}),
     ] = None
 
 

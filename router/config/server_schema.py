@@ -147,8 +147,8 @@ class LimitsEntry(Entry):
 
 
 @named("'retention'")
-class RetentionEntry(Entry):
-    """`server.retention`: how long ended work is kept."""
+class KeepForEntry(Entry):
+    """`retention` of an endpoint: how long its ended work is kept."""
 
     succeeded: Annotated[
         Duration | None, doc("Deliveries whose jobs all succeeded. Default 7d.")
@@ -158,6 +158,12 @@ class RetentionEntry(Entry):
         doc("Deliveries that no rule wanted. Default 7d."),
     ] = None
     dead: Annotated[Duration | None, doc("Deliveries with a dead job. Default 30d.")] = None
+
+
+@named("'retention'")
+class RetentionEntry(KeepForEntry):
+    """`server.retention`: how long ended work is kept."""
+
     max_size: Annotated[
         Size | None, doc("Size of the store beyond which the oldest goes. Default 10GiB.")
     ] = None

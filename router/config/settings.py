@@ -3,8 +3,10 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import msgspec
 
 from router.config.context import LoadContext
 from router.config.environment import from_env, setting
@@ -14,10 +16,10 @@ from router.config.schema import SecretEntry
 from router.config.server_schema import (
     AdminEntry,
     AdminTokenEntry,
+    KeepForEntry,
     LimitsEntry,
     ListenerTlsEntry,
     ReloadEntry,
-    RetentionEntry,
     ServerEntry,
     SettingEntry,
 )
@@ -27,6 +29,7 @@ from router.egress import listens_locally, literal_address, plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
 from router.model.settings import (
     AdminToken,
+    KeepFor,
     Limits,
     ListenerTls,
     Reload,
@@ -38,6 +41,7 @@ from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Node, Scalar, SourceText
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+Kept = TypeVar("Kept", bound=KeepFor)
 _LIMITS = {
     "headers": ("header_count", 1),
     "header_bytes": ("header_bytes", 1),
@@ -66,7 +70,7 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
         state_dir=context.path(entry.state_dir),
         trusted_proxies=ranges(context, entry.trusted_proxies),
         egress_allow=ranges(context, entry.egress.allow if entry.egress else None),
-        retention=_retention(entry.retention),
+        retention=kept(Retention(), entry.retention),
         limits=_limits(context, entry.limits),
         grace_s=usual.grace_s if entry.grace is None else entry.grace / 1_000,
         keep_refused=bool(entry.refusals and entry.refusals.bodies),
@@ -199,9 +203,11 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
     return text.value
 
 
-def _retention(entry: RetentionEntry | None) -> Retention:
-    given = {name: getattr(entry, name, None) for name in Retention.__struct_fields__}
-    return Retention(**{name: value for name, value in given.items() if value is not None})
+def kept(usual: Kept, entry: KeepForEntry | None) -> Kept:
+    """As usual, but for what the entry says."""
+    given = {name: getattr(entry, name, None) for name in usual.__struct_fields__}
+    said = {name: value for name, value in given.items() if value is not None}
+    return msgspec.structs.replace(usual, **said)
 
 
 def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:

@@ -31,12 +31,17 @@ class Limits(msgspec.Struct, frozen=True):
     connections_per_address: int = 64
 
 
-class Retention(msgspec.Struct, frozen=True):
-    """How long ended work is kept, in milliseconds, and the store's largest size in bytes."""
+class KeepFor(msgspec.Struct, frozen=True):
+    """How long ended work is kept, in milliseconds, by how it has ended."""
 
     succeeded: int = 7 * DAY_MS
     unmatched: int = 7 * DAY_MS
     dead: int = 30 * DAY_MS
+
+
+class Retention(KeepFor, frozen=True):
+    """What holds where an endpoint says nothing else; the store's largest size in bytes."""
+
     max_size: int = 10 * GIB
 
     @property
@@ -212,6 +217,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     own. `api_version` is what deliveries should have (YYYY-MM), None for any. `expect_every` is
     the longest time between two deliveries in milliseconds, None for any. `public_url` is what its
     sender was told: the whole address, or its beginning up to the path; "": nobody knows.
+    `retention` None: the server's.
     """
 
     name: str
@@ -232,6 +238,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     public_url: str = ""
     recover: Recover = Recover()
     redact: Redact | None = None
+    retention: KeepFor | None = None
 
     @property
     def shown_provider(self) -> str:

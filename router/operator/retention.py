@@ -5,10 +5,11 @@ from collections import Counter
 import msgspec
 
 from router.clock import Clock
-from router.model.settings import Retention
+from router.model.settings import KeepFor
 from router.operator.answers import PruneProgress
+from router.rules.ruleset import Ruleset
 from router.store.protocol import OperatorStore
-from router.store.values import Retain
+from router.store.values import EndedBefore, Retain
 
 STEP = 500
 """Deliveries to a transaction, so that accepting need not wait for long."""
@@ -19,18 +20,29 @@ STEPS = 40
 PAUSE_S = 0.02
 
 
-def retain(keep: Retention, now: int, older_than: int | None) -> Retain:
-    """
-    As the rules file says; with `older_than` (milliseconds) also every finished delivery that was
-    received longer ago.
-    """
+def retain(
+    ruleset: Ruleset, now: int, *, finished_before: int | None = None, audit_before: int = 0
+) -> Retain:
+    """What the rules file lets go at this ledger time; the rest is as in `Retain`."""
+    usual = ended_before(ruleset.server.retention, now)
     return Retain(
-        succeeded_before=now - keep.succeeded,
-        unmatched_before=now - keep.unmatched,
-        dead_before=now - keep.dead,
-        finished_before=None if older_than is None else now - older_than,
+        usual.succeeded,
+        usual.unmatched,
+        usual.dead,
+        finished_before=finished_before,
         limit=STEP,
+        audit_before=audit_before,
+        endpoints={
+            name: ended_before(endpoint.retention, now)
+            for name, endpoint in ruleset.endpoints.items()
+            if endpoint.retention is not None
+        },
     )
+
+
+def ended_before(keep: KeepFor, now: int) -> EndedBefore:
+    """What is kept no longer, at this ledger time."""
+    return EndedBefore(now - keep.succeeded, now - keep.unmatched, now - keep.dead)
 
 
 async def prune(store: OperatorStore, what: Retain, *, clock: Clock) -> PruneProgress:

@@ -319,8 +319,9 @@ class StoreVerbs(TargetVerbs, TokenVerbs):
         """
         if request.older_than is not None and request.older_than < 0:
             raise UsageError("older_than is a number of milliseconds")
-        keep = self._live.current.ruleset.server.retention
-        retain = retention.retain(keep, self._clock.ledger(), request.older_than)
+        now, older = self._clock.ledger(), request.older_than
+        before = None if older is None else now - older
+        retain = retention.retain(self._live.current.ruleset, now, finished_before=before)
         done = await retention.prune(self._store, retain, clock=self._clock)
         await self.audit.note(by, "prune", msgspec.to_builtins(request), done.deliveries)
         return done

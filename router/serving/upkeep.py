@@ -7,13 +7,13 @@ from router.dispatch import Dispatcher
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.model.settings import DAY_MS
+from router.operator.retention import retain
 from router.rules.live import LiveRef
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.store.protocol import OperatorStore
-from router.store.values import CLAIM_MS, Claimed, Retain, alone
+from router.store.values import CLAIM_MS, Claimed, alone
 
 INTERVAL_S = 10.0
-STEP = 500
 AUDIT_MS = 400 * DAY_MS
 """How long lines of the audit are kept: a year and a little."""
 TRIM_AT = 0.90
@@ -77,15 +77,10 @@ class Upkeep:
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
         if not await self._claimed("prune", CLAIM_MS):
             return 0
-        now, keep = self._clock.ledger(), self._live.current.ruleset.server.retention
-        due = Retain(
-            succeeded_before=now - keep.succeeded,
-            unmatched_before=now - keep.unmatched,
-            dead_before=now - keep.dead,
-            finished_before=now - DAY_MS if size >= TRIM_AT * keep.max_size else None,
-            limit=STEP,
-            audit_before=now - AUDIT_MS,
-        )
+        now, ruleset = self._clock.ledger(), self._live.current.ruleset
+        trims = size >= TRIM_AT * ruleset.server.retention.max_size
+        early = now - DAY_MS if trims else None
+        due = retain(ruleset, now, finished_before=early, audit_before=now - AUDIT_MS)
         removed = await self._store.prune(due, now=now)
         if removed.deliveries:
             self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)

@@ -379,6 +379,14 @@ AUDIT_LINES = 100_000
 """The newest lines of the audit that are kept, whatever their age."""
 
 
+class EndedBefore(msgspec.Struct, frozen=True):
+    """Ledger times: what has ended as it is called here, and before that, may go."""
+
+    succeeded: int
+    unmatched: int
+    dead: int
+
+
 class Retain(msgspec.Struct, frozen=True):
     """
     What upkeep may remove: deliveries whose jobs have all ended before these ledger times.
@@ -386,7 +394,8 @@ class Retain(msgspec.Struct, frozen=True):
     A delivery goes when the longest of the times that apply to its jobs' states has passed
     (`cancelled` as `succeeded`; a delivery without jobs as `unmatched`). `finished_before`, when
     set, also removes any finished delivery received before it (the size cap), oldest first.
-    Lines of the audit, and replays, go when they are older than `audit_before`.
+    Lines of the audit, and replays, go when they are older than `audit_before`. The deliveries
+    of some `endpoints` have times of their own.
     """
 
     succeeded_before: int
@@ -395,6 +404,7 @@ class Retain(msgspec.Struct, frozen=True):
     finished_before: int | None = None
     limit: int = 1000
     audit_before: int = 0
+    endpoints: Mapping[str, EndedBefore] = {}
 
 
 class ListedEvent(msgspec.Struct, frozen=True):

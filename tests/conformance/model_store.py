@@ -27,6 +27,7 @@ from router.store.values import (
     Accepted,
     Died,
     Duplicate,
+    EndedBefore,
     LeaseBatch,
     Pruned,
     Recovered,
@@ -411,11 +412,11 @@ class ModelStore(Singly, ModelForAll, ModelLists):
             return False
         if received < (retain.finished_before or 0):
             return True
+        usual = EndedBefore(retain.succeeded_before, retain.unmatched_before, retain.dead_before)
+        times = retain.endpoints.get(self._deliveries[id_][0].endpoint, usual)
         if not jobs:
-            return received < retain.unmatched_before
-        before = min(
-            retain.dead_before if j.state == "dead" else retain.succeeded_before for j in jobs
-        )
+            return received < times.unmatched
+        before = min(times.dead if j.state == "dead" else times.succeeded for j in jobs)
         return max((j.ended_at or 0) - self._ahead_then.get(j.id, 0) for j in jobs) < before
 
     async def redact(self, step: RedactionStep, *, now: int) -> int:

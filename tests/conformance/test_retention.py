@@ -8,7 +8,7 @@ import pytest
 
 from router.model.settings import DAY_MS
 from router.store.protocol import Store
-from router.store.values import Duplicate, Retain, Selector
+from router.store.values import Duplicate, EndedBefore, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 
@@ -16,6 +16,9 @@ ALL = Selector()
 LATER = START_MS + 3 * DAY_MS
 ONE_BY_ONE = pytest.mark.parametrize("store", ["sqlite", "memory", "model"], indirect=True)
 """Stores that do not wait for the end of the day in which a delivery came."""
+
+
+EVERYTHING = {"succeeded_before": FAR, "unmatched_before": FAR, "dead_before": FAR}
 
 
 def retain(**given: int) -> Retain:
@@ -123,6 +126,43 @@ async def test_a_day_whose_time_is_over_leaves_what_must_stay(store: Store, make
     assert (await store.prune(times, now=LATER)).deliveries == 2
     assert [one.id for one in await store.reads.deliveries(ALL)] == [waiting.delivery.id]
     assert (await store.lease({"waiting": 1}, lease="b.2", now=FAR)).jobs
+
+
+SOON, LONG = EndedBefore(FAR, FAR, FAR), EndedBefore(0, 0, 0)
+
+
+async def test_an_endpoint_has_times_of_its_own(store: Store, make: Maker) -> None:
+    """Also one that keeps less than all others, of a day that is not over for them."""
+    places = ("brief", "usual", "long")
+    bare = [make.acceptance(jobs=(), endpoint=place) for place in places]
+    dead = [make.acceptance(jobs=[make.job(target=place)], endpoint=place) for place in places]
+    await store.accept_all([*bare, *dead])
+    for place in places:
+        await store.settle(a_settlement(await lease_one(store, place, now=START_MS), "dead"))
+    endpoints = {"brief": SOON, "long": LONG, "gone": SOON}
+    wish = msgspec.structs.replace(retain(), endpoints=endpoints)
+    assert (await store.prune(wish, now=LATER)).deliveries == 2
+    left = {one.id for one in await store.reads.deliveries(ALL)}
+    assert left == {one.delivery.id for one in (*bare[1:], *dead[1:])}
+    wish = msgspec.structs.replace(retain(**EVERYTHING), endpoints=endpoints)
+    assert (await store.prune(wish, now=LATER)).deliveries == 2
+    assert await store.reads.deliveries(Selector(endpoint="usual")) == ()
+    assert len(await store.reads.deliveries(Selector(endpoint="long"))) == 2
+    cap = msgspec.structs.replace(wish, finished_before=FAR)
+    assert (await store.prune(cap, now=LATER)).deliveries == 2
+
+
+async def test_of_each_state_an_endpoint_has_its_time(store: Store, make: Maker) -> None:
+    bare = make.acceptance(jobs=())
+    await store.accept(bare)
+    for state in ("succeeded", "dead"):
+        await store.accept(make.acceptance(jobs=[make.job(target=state)]))
+        await store.settle(a_settlement(await lease_one(store, state, now=START_MS), state))
+    for n, kind in enumerate(("unmatched", "succeeded", "dead")):
+        own = msgspec.structs.replace(LONG, **{kind: FAR})
+        wish = msgspec.structs.replace(retain(), endpoints={bare.delivery.endpoint: own})
+        assert (await store.prune(wish, now=LATER)).deliveries == 1
+        assert len(await store.reads.deliveries(ALL)) == 2 - n
 
 
 async def test_the_size_cap_takes_finished_deliveries_oldest_first(

@@ -44,7 +44,7 @@ SHARED_STORE = (
     defect(
         157,
         "dead jobs go from a database as soon as those that succeeded",
-        Edit(f"{_STORE}/finished.py", "WHEN {DEAD} THEN $3::bigint", "WHEN {DEAD} THEN $1::bigint"),
+        Edit(f"{_STORE}/finished.py", "WHEN {DEAD} THEN {_DEAD}", "WHEN {DEAD} THEN {_SUCCEEDED}"),
         f"{_RETENTION}_the_longest_time_among_a_delivery_s_jobs_counts",
         f"{_RETENTION}_a_day_whose_time_is_over_leaves_what_must_stay",
     ),

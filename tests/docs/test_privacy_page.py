@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from router.actions.child import KEEP
+from router.config import load, render_text
 from router.serving.upkeep import AUDIT_MS
 from tests.acceptance.process import ROOT
-from tests.docs.pages import lines
+from tests.docs.pages import blocks, lines
 from tests.unit.cli.conftest import Router, router, rules
 from tests.unit.cli.test_stored import Ledger, ledger
 
@@ -27,6 +28,12 @@ def test_an_export_is_written(
     monkeypatch.chdir(tmp_path)
     assert router(*shlex.split(line)[1:]).code == 0
     assert json.loads((tmp_path / "ann.json").read_text("utf-8"))["deliveries"] == []
+
+
+@pytest.mark.parametrize("text", blocks("privacy.md", "yaml"))
+def test_its_rules_are_right(text: str) -> None:
+    loaded = load(text, path="rules.yaml", env={})
+    assert render_text(loaded.diagnostics) == ""
 
 
 def test_its_figures_are_those_of_the_code() -> None:

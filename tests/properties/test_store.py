@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from router.model.job import Attempt, Job
 from router.store.protocol import Store
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, LeaseBatch, Retain, Selector
+from router.store.values import Acceptance, EndedBefore, LeaseBatch, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.store_values import Maker, a_settlement
@@ -26,6 +26,7 @@ TARGETS = ("erp", "chat", "log")
 RULES = ("paid", "refund")
 GENERATIONS = ("g1", "g2")
 MINUTE = 60_000
+AGES = st.tuples(*[st.integers(0, 60)] * 3)
 
 
 async def pruned(store: Store, retain: Retain, now: int) -> tuple[int, int]:
@@ -272,12 +273,16 @@ class Histories(RuleBasedStateMachine):
     def let_time_pass(self, minutes: int) -> None:
         self.run(self.clock.advance(minutes * 60))
 
-    @rule(ages=st.tuples(*[st.integers(0, 60)] * 3), cap=st.one_of(st.none(), st.integers(0, 60)))
-    def prune(self, ages: tuple[int, int, int], cap: int | None) -> None:
+    @rule(ages=AGES, cap=st.one_of(st.none(), st.integers(0, 60)), own=st.none() | AGES)
+    def prune(
+        self, ages: tuple[int, int, int], cap: int | None, own: tuple[int, int, int] | None
+    ) -> None:
         now = self.clock.now()
+        times = {} if own is None else {"shop": EndedBefore(*[now - age * MINUTE for age in own])}
         retain = Retain(
             *[now - age * MINUTE for age in ages],
             finished_before=None if cap is None else START_MS + cap,
+            endpoints=times,
         )
         reported = self.run(pruned(self.store, retain, now))
         assert reported == self.run(pruned(self.model, retain, now))

@@ -26,7 +26,7 @@ _MORE = f"""
     , max(octet_length(d.body)) AS bytes
     , count(*) FILTER (WHERE j.state = {DEAD}) AS dead
     , max(j.ended_at) FILTER (WHERE j.state = {DEAD}) AS died_at
-    , count(*) FILTER (WHERE j.id >= $7) AS added
+    , count(*) FILTER (WHERE j.id >= $8) AS added
     , EXISTS (SELECT FROM runs r WHERE r.delivery = d.id AND r.turn IS NOT NULL) AS halts
 """
 _UNSEEN = (

@@ -1,6 +1,6 @@
 """Which deliveries retention lets go: judged by how long ago their jobs have ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,23 +17,33 @@ WINDOWS = 5
 
 
 class Ages(msgspec.Struct, frozen=True):
-    """The times of a Retain, and the present, as times are recorded."""
+    """
+    The times of a Retain, and the present, as times are recorded. Some `endpoints` have times of
+    their own, as the first three; behind them is the latest by which anything of theirs may go.
+    """
 
     succeeded: int
     unmatched: int
     dead: int
     finished: int
     now: int
+    endpoints: Mapping[str, Sequence[int]] = {}
 
     @classmethod
     def of(cls, retain: Retain, now: int, ahead: int) -> "Ages":
         """`ahead`: by how much recorded time is ahead of ledger time, as of which it is `now`."""
+        finished = (retain.finished_before or 0) + ahead
+        endpoints = {}
+        for name, own in retain.endpoints.items():
+            times = [time + ahead for time in msgspec.structs.astuple(own)]
+            endpoints[name] = [*times, max(*times, finished)]
         return cls(
             retain.succeeded_before + ahead,
             retain.unmatched_before + ahead,
             retain.dead_before + ahead,
-            (retain.finished_before or 0) + ahead,
+            finished,
             now + ahead,
+            endpoints,
         )
 
     def days(self) -> int:
@@ -45,26 +55,41 @@ class Ages(msgspec.Struct, frozen=True):
         return min(self.succeeded, self.unmatched, self.now) // DAY_MS
 
     def singles(self) -> int:
-        """Of later days single deliveries may go that came before this: there is no hurry."""
+        """
+        Of later days single deliveries may go that came before this. There is no hurry, but for an
+        endpoint that keeps its own for less.
+        """
         latest = max(self.succeeded, self.unmatched, self.dead)
-        return max(latest // DAY_MS * DAY_MS, self.finished)
+        own = [times[-1] for times in self.endpoints.values()]
+        return max(latest // DAY_MS * DAY_MS, self.finished, *own)
 
     def reaches(self, other: "Ages") -> bool:
         """Whether everything may go that may go by the other's."""
-        own, others = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
-        return all(time >= before for time, before in zip(own, others, strict=True))
+        times, others = self.times(), other.times()
+        return times.keys() == others.keys() and all(times[one] >= others[one] for one in others)
+
+    def times(self) -> dict[tuple[str, int], int]:
+        """Each by its endpoint, "" for all others, and its place."""
+        usual = (self.succeeded, self.unmatched, self.dead, self.finished, self.now)
+        each = {"": usual, **self.endpoints}
+        return {(name, n): time for name, times in each.items() for n, time in enumerate(times)}
 
 
-BETWEEN = "{0} >= $5 AND {0} < $6"
-AMONG = "{0} = ANY ($5)"
+BETWEEN = "{0} >= $6 AND {0} < $7"
+AMONG = "{0} = ANY ($6)"
+_OF = "coalesce(($5::text::jsonb -> d.endpoint ->> {0})::bigint, {1})"
+_SUCCEEDED, _UNMATCHED, _DEAD = (_OF.format(n, f"${n + 1}::bigint") for n in range(3))
+_LATEST = "greatest($1::bigint, $2::bigint, $3::bigint, $4::bigint)"
+MAY_BE_OLD = f"AND d.received_at < {_OF.format(3, _LATEST)}"
+"""That a delivery `d` came so long ago that it may go at all."""
 
 
 async def judged(
-    tx: Tx, ages: Ages, which: str, *values: Any, kept: bool, more: str = ""
+    tx: Tx, ages: Ages, which: str, *values: Any, kept: bool, more: str = "", only: str = ""
 ) -> Sequence[Any]:
     """
     Deliveries in the order of their ids, each with `may_go` and `more` aggregates over its jobs `j`
-    and itself `d`. `which` says of an id whether it is meant.
+    and itself `d`. `which` says of an id whether it is meant, `only` more of the delivery `d`.
     """
     side = "kept" if kept else "NOT kept"
     return await tx.all(
@@ -72,19 +97,20 @@ async def judged(
         SELECT judged.*, NOT is_open AND (received_at < $4 OR ended_at < before) AS may_go FROM (
             SELECT d.id, d.received_at, coalesce(max(j.ended_at), d.received_at) AS ended_at,
                 count(*) FILTER (WHERE j.id IS NOT NULL AND j.state IS NULL) > 0 AS is_open,
-                CASE WHEN count(j.id) = 0 THEN $2::bigint
-                ELSE min(CASE j.state WHEN {DEAD} THEN $3::bigint ELSE $1::bigint END)
+                CASE WHEN count(j.id) = 0 THEN {_UNMATCHED}
+                ELSE min(CASE j.state WHEN {DEAD} THEN {_DEAD} ELSE {_SUCCEEDED} END)
                 END AS before {more}
-            FROM (SELECT * FROM deliveries d WHERE {side} AND {which.format("d.id")}) d
+            FROM (SELECT * FROM deliveries d WHERE {side} AND {which.format("d.id")} {only}) d
             LEFT JOIN (SELECT * FROM jobs j WHERE {side} AND {which.format("j.delivery")}) j
             ON j.delivery = d.id
-            GROUP BY d.id, d.received_at
+            GROUP BY d.id, d.received_at, d.endpoint
         ) judged ORDER BY id
         """,
         ages.succeeded,
         ages.unmatched,
         ages.dead,
         ages.finished,
+        msgspec.json.encode(ages.endpoints).decode(),
         *values,
     )
 

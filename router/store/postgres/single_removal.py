@@ -5,7 +5,15 @@ from functools import partial
 
 from router.store.postgres import partitions, runs
 from router.store.postgres.database import Database, Tx
-from router.store.postgres.finished import AMONG, BETWEEN, WINDOWS, Ages, judged, next_window
+from router.store.postgres.finished import (
+    AMONG,
+    BETWEEN,
+    MAY_BE_OLD,
+    WINDOWS,
+    Ages,
+    judged,
+    next_window,
+)
 
 ALWAYS = 2**48 - 1
 """The last millisecond of which there are ids."""
@@ -53,7 +61,7 @@ class Sweep:
 async def may_go(ages: Ages, first: str, end: str, tx: Tx, *, kept: bool) -> tuple[str, list[str]]:
     """Where the window ends that begins at an id, and those in it that may go."""
     following = await next_window(tx, first, end, kept=kept)
-    rows = await judged(tx, ages, BETWEEN, first, following, kept=kept)
+    rows = await judged(tx, ages, BETWEEN, first, following, kept=kept, only=MAY_BE_OLD)
     return following, [f"dlv_{row['id']}" for row in rows if row["may_go"]]
 
 

@@ -10,40 +10,73 @@ from router.store.common.states import DEAD
 from router.store.sqlite import audit_log, clock_step, runs
 from router.store.sqlite.fragments import JOBS_OF, listed
 from router.store.sqlite.writer_state import Book
-from router.store.values import Pruned, Retain
+from router.store.values import EndedBefore, Pruned, Retain
 
 WINDOW = 10_000
 """Rows looked at in one query of a search for something to remove."""
+WINDOWS = 10
+"""Queries of one step: what comes from an endpoint that keeps little may lie behind all others'."""
 KEYS_EXAMINED = 100_000
 EVERYTHING = 1 << 40
 
 _FINISHED = f"""
     SELECT n FROM (
         SELECT d.n, d.received_at, coalesce(max(j.ended_at), d.received_at) AS ended_at, CASE
-            WHEN count(j.n) = 0 THEN :unmatched
-            ELSE min(CASE j.state WHEN {DEAD} THEN :dead ELSE :succeeded END)
+            WHEN count(j.n) = 0 THEN %(unmatched)s
+            ELSE min(CASE j.state WHEN {DEAD} THEN %(dead)s ELSE %(succeeded)s END)
         END AS before
-        FROM %s d LEFT JOIN jobs j ON {JOBS_OF}
+        FROM (SELECT +n AS n, received_at, endpoint FROM deliveries
+            WHERE %(which)s AND %(received)s < %(latest)s) d LEFT JOIN jobs j ON {JOBS_OF}
         GROUP BY d.n
         HAVING coalesce(max(j.state < {DEAD}), 0) = 0
-    ) WHERE %s < :finished OR %s < before
+    ) WHERE %(received)s < :finished OR %(ended)s < before
 """
+"""`+n`: else it would go through the whole table in that order."""
+_OF = """coalesce(json_extract(:of, '$."' || endpoint || '".{0}'), :{0})"""
 
 
-def _finished(db: sqlite3.Connection, window: str, now: int) -> str:
-    received, ended = (clock_step.ages(db, at, now) for at in ("received_at", "ended_at"))
-    return _FINISHED % (window, received, ended)
+class _Ages:
+    """The times of a Retain as values of a query, and what is finished by them."""
+
+    def __init__(self, db: sqlite3.Connection, retain: Retain, now: int) -> None:
+        finished = retain.finished_before or 0
+        usual = EndedBefore(retain.succeeded_before, retain.unmatched_before, retain.dead_before)
+        usual_times = _with_latest(usual, finished)
+        of = {name: _with_latest(own, finished) for name, own in retain.endpoints.items()}
+        of_json = msgspec.json.encode(of).decode()
+        self.values: dict[str, Any] = {**usual_times, "finished": finished, "of": of_json}
+        self.newest = max(times["latest"] for times in (usual_times, *of.values()))
+        """What has been received since stays."""
+        self.received = clock_step.ages(db, "received_at", now)
+        self._sql = {
+            "received": self.received,
+            "ended": clock_step.ages(db, "ended_at", now),
+            **{name: _OF.format(name) if of else f":{name}" for name in usual_times},
+        }
+
+    def finished(self, db: sqlite3.Connection, which: str, **values: Any) -> list[int]:
+        """Numbers of those deliveries that may go; `which` is a condition on them."""
+        rows = db.execute(_FINISHED % {**self._sql, "which": which}, {**self.values, **values})
+        return [n for (n,) in rows]
+
+
+def _with_latest(times: EndedBefore, finished: int) -> dict[str, int]:
+    return {
+        **msgspec.structs.asdict(times),
+        "latest": max(times.succeeded, times.unmatched, times.dead, finished),
+    }
 
 
 class PrunePlan(msgspec.Struct, frozen=True):
     """
     What a search found removable: delivery numbers, and a range of keys with some that ended by
-    `ended`.
+    `ended`. `more`: it has not come to its end.
     """
 
     deliveries: tuple[int, ...]
     keys: tuple[bytes, bytes] | None
     ended: int
+    more: bool = False
 
 
 class PruneSearch:
@@ -59,39 +92,31 @@ class PruneSearch:
 
     def plan(self, db: sqlite3.Connection, retain: Retain, now: int) -> PrunePlan:
         """Up to `retain.limit` deliveries, oldest first, and a range of keys."""
-        return PrunePlan(self._deliveries(db, retain, now), self._keys(db, retain.limit, now), now)
+        found, more = self._deliveries(db, retain, now)
+        return PrunePlan(found, self._keys(db, retain.limit, now), now, more)
 
-    def _deliveries(self, db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, ...]:
+    def _deliveries(
+        self, db: sqlite3.Connection, retain: Retain, now: int
+    ) -> tuple[tuple[int, ...], bool]:
+        """What it found, and whether there are windows left that it has not looked at."""
         found: list[int] = []
-        newest = max(
-            retain.succeeded_before,
-            retain.unmatched_before,
-            retain.dead_before,
-            retain.finished_before or 0,
-        )
-        received = clock_step.ages(db, "received_at", now)
-        while len(found) < retain.limit:
+        ages = _Ages(db, retain, now)
+        for _ in range(WINDOWS):
             count, last, oldest = db.execute(
-                f"SELECT count(*), max(id), min({received}) FROM (SELECT id, received_at FROM "
+                f"SELECT count(*), max(id), min({ages.received}) FROM (SELECT id, received_at FROM "
                 "deliveries WHERE id > ? ORDER BY id LIMIT ?)",
                 (self._delivery, WINDOW),
             ).fetchone()
             if count:
-                window = "(SELECT n, received_at FROM deliveries WHERE id > :after AND id <= :last)"
-                found += [
-                    n
-                    for (n,) in db.execute(
-                        _finished(db, window, now),
-                        {**_times(retain), "after": self._delivery, "last": last},
-                    )
-                ]
+                which = "id > :after AND id <= :last"
+                found += ages.finished(db, which, after=self._delivery, last=last)
             if len(found) >= retain.limit:
-                break  # the rest of this window is found by the next call
-            done = count < WINDOW or oldest >= newest
+                return tuple(found[: retain.limit]), False  # the next call finds the rest of it
+            done = count < WINDOW or oldest >= ages.newest
             self._delivery = "" if done else last
             if done:
-                break
-        return tuple(found[: retain.limit])
+                return tuple(found), False
+        return tuple(found), True
 
     def _keys(self, db: sqlite3.Connection, limit: int, now: int) -> tuple[bytes, bytes] | None:
         begun = self._key
@@ -119,9 +144,13 @@ class PruneSearch:
 
 def removable(db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, int]:
     """How many deliveries, and how many keys, may go now; nothing is removed."""
-    plan = PruneSearch().plan(db, msgspec.structs.replace(retain, limit=EVERYTHING), now)
+    search, everything = PruneSearch(), msgspec.structs.replace(retain, limit=EVERYTHING)
+    deliveries, more = 0, True
+    while more:
+        plan = search.plan(db, everything, now)
+        deliveries, more = deliveries + len(plan.deliveries), plan.more
     keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", (now,)).fetchone()[0]
-    return len(plan.deliveries), int(keys)
+    return deliveries, int(keys)
 
 
 def prune(book: Book, plan: PrunePlan, retain: Retain, now: int) -> Pruned:
@@ -136,17 +165,14 @@ def prune(book: Book, plan: PrunePlan, retain: Retain, now: int) -> Pruned:
         book.pages += keys
     audit_log.prune(book, retain.audit_before, now)
     book.db.executemany(activity.PRUNE, activity.old(book.wall(now)))
-    return Pruned(removed, keys, _remove_generations(book))
+    return Pruned(removed, keys, _remove_generations(book), plan.more)
 
 
 def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now: int) -> int:
     if not numbers:
         return 0
-    window = (
-        "(SELECT n, received_at FROM deliveries WHERE n IN (SELECT value FROM json_each(:asked)))"
-    )
-    values = {**_times(retain), "asked": listed(numbers)}
-    gone = [n for (n,) in book.db.execute(_finished(book.db, window, now), values)]
+    which = "n IN (SELECT value FROM json_each(:asked))"
+    gone = _Ages(book.db, retain, now).finished(book.db, which, asked=listed(numbers))
     if gone:
         book.removed_deliveries(now)
     chosen = {"gone": listed(gone)}
@@ -187,12 +213,3 @@ def _remove_generations(book: Book) -> int:
     if unused:
         book.forget_generations(unused)
     return len(unused)
-
-
-def _times(retain: Retain) -> dict[str, Any]:
-    return {
-        "succeeded": retain.succeeded_before,
-        "unmatched": retain.unmatched_before,
-        "dead": retain.dead_before,
-        "finished": retain.finished_before or 0,
-    }
