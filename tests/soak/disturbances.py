@@ -51,7 +51,13 @@ class Site:
         self._versions = itertools.count(1)
 
     async def start(self) -> None:
-        """A new process; it is ready then. Raises RouterDied, TookTooLong."""
+        """
+        A new process, with rules that are right; it is ready then.
+
+        Raises:
+            RouterDied, TookTooLong: it is not.
+        """
+        self.rig.write(self.rules)
         self.router = self.rig.router()
         await asyncio.to_thread(self.router.start)
         self.lives += 1
