@@ -93,11 +93,19 @@ class Server:
             raise RuntimeError(f"PostgreSQL refused {statements}:\n{self._said()}")
         return self._said().strip()
 
-    def dump(self, database: str) -> str:
+    def dump(self, database: str, *how: str) -> str:
         """All that a database holds, as text."""
-        if self._run("pg_dump", self.address(database, user="postgres")).returncode:
+        if self._run("pg_dump", *how, self.address(database, user="postgres")).returncode:
             raise RuntimeError(f"pg_dump failed:\n{self._said()}")
         return self._said()
+
+    def restore(self, database: str, dump: str) -> None:
+        """What `dump` gave, into a database in which nothing is; the role `router` owns it."""
+        script = self.folder / "restored.sql"
+        script.write_text(dump, "utf-8")
+        quiet = ("-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", script)
+        if self._run("psql", *quiet, self.address(database)).returncode:
+            raise RuntimeError(f"PostgreSQL did not take the dump:\n{self._said()}")
 
     def _said(self) -> str:
         return (self.folder / "said").read_text("utf-8")
