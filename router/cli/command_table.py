@@ -7,6 +7,7 @@ Rows = Mapping[str, tuple[str, str]]
 GROUPS: Mapping[str, Rows] = {
     "Run a router": {
         "new": ("router.cli.new", "Make a rules file, or something to paste into one."),
+        "import": ("router.cli.import_rules", "Make rules of another program's configuration."),
         "serve": ("router.cli.serve", "Run the server: receive, store and route deliveries."),
         "login": ("router.cli.login", "Work with a router elsewhere from now on."),
         "use": ("router.cli.login", "Choose the router that commands speak to."),

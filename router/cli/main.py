@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 from click.shell_completion import CompletionItem
@@ -33,7 +34,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
-        command = getattr(import_module(module), cmd_name.replace("-", "_"))
+        attribute = cmd_name.replace("-", "_") + "_" * iskeyword(cmd_name)
+        command = getattr(import_module(module), attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.{cmd_name} is not a command")
         return command

@@ -111,7 +111,7 @@ class ProofEntry(Entry):
         SourceText | None, doc("The part of the signature's list that is the time.", "t")
     ] = None
     time: Annotated[
-        Literal["seconds", "milliseconds", "iso8601", "http_date"] | None,
+        Literal["seconds", "milliseconds", "iso8601", "http_date", "utc_date"] | None,
         doc("How that time is written. Default seconds (Unix)."),
     ] = None
     tolerance: Annotated[SourceText | None, doc("How old that time may be.", "5m")] = None

@@ -7,8 +7,9 @@ from typing import Any
 from router.errors import EvaluationError
 from router.expressions.absent import JSON
 from router.expressions.compare import exact
-from router.expressions.json_text import encode_json
+from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.model.patterns import wildcard
+from router.structure import too_complex
 
 TEXT_MAX = 1_048_576
 
@@ -101,6 +102,16 @@ def base64(text: str) -> str:
     return _base64.b64encode(_utf8(text)).decode()
 
 
+def parse_json(text: str) -> JSON:
+    data = _utf8(_bounded(text))
+    if reason := too_complex(data):
+        raise EvaluationError(f"parse_json() reads no text that is {reason}")
+    try:
+        return decode_json(data)
+    except NotJson:
+        raise EvaluationError("parse_json() got a text that is no JSON") from None
+
+
 def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
@@ -121,5 +132,6 @@ TEXT_FUNCTIONS: dict[str, Any] = {
     "ends_with": str.endswith,
     "domain_of": domain_of,
     "base64": base64,
+    "parse_json": parse_json,
     "sha256": lambda text: hashlib.sha256(_utf8(text)).hexdigest(),
 }

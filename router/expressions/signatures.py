@@ -287,6 +287,7 @@ _TABLE = (
     _ours("domain_of", "string", "The domain of an e-mail address or URL, in lower case", _TEXT),
     _ours("base64", "string", "The text's UTF-8 bytes in Base64", _TEXT),
     _ours("sha256", "string", "The SHA-256 of the text's UTF-8 bytes, in hex", _TEXT),
+    _ours("parse_json", "any", "The value of a JSON text; any other text is an error", _TEXT),
 )
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _TABLE}

@@ -158,7 +158,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     message: str = "{body}"
     timestamp: Names | ProofPlace = ()
     timestamp_part: str = ""
-    time: Literal["seconds", "milliseconds", "iso8601", "http_date"] = "seconds"
+    time: Literal["seconds", "milliseconds", "iso8601", "http_date", "utc_date"] = "seconds"
     tolerance: str | None = None
     key: Literal["text", "base64", "hex"] = "text"
     padding: Literal["pkcs1", "pss"] = "pkcs1"

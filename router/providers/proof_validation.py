@@ -304,9 +304,9 @@ def _time(rule: VerifyRule) -> Faults:
             "`verify.tolerance` needs a signed timestamp",
         ),
         (
-            rule.time == "http_date" and rule.timestamp_part and rule.separator in (" ", ","),
+            rule.time.endswith("_date") and rule.timestamp_part and rule.separator in (" ", ","),
             "time",
-            "an HTTP date holds blanks and a comma, at which this list is parted",
+            "such a date holds blanks or a comma, at which this list is parted",
         ),
         (
             rule.time != _BLANK.time and not stamped,

@@ -51,7 +51,8 @@ class Sender:
         self._apart = apart
         self._made = made
         self._names = {name for group in definition.events for name in group.names}
-        self._kind = definition.reads[0]
+        # A payload is mostly JSON: a text only where nothing else is read.
+        self._kind = next((k for k in definition.reads if k != "text"), "text")
 
     @cached_property
     def _samples(self) -> tuple[Sample, ...]:

@@ -15,6 +15,7 @@ _HTTP_DATE = re.compile(
     rb" \d{4} \d\d:\d\d:\d\d GMT",
     re.ASCII,
 )
+_UTC_DATE = re.compile(_HTTP_DATE.pattern.replace(b",", b"").replace(b"GMT", b"UTC"), re.ASCII)
 
 
 def _seconds(text: bytes) -> int | None:
@@ -36,6 +37,11 @@ def _http_date(text: bytes) -> int | None:
     return _moment(_HTTP_DATE, parsedate_to_datetime, text)
 
 
+def _utc_date(text: bytes) -> int | None:
+    """`Fri 08 Sep 2017 11:24:32 UTC`."""
+    return _moment(_UTC_DATE, lambda found: parsedate_to_datetime(found[4:-3] + "GMT"), text)
+
+
 def _moment(form: re.Pattern[bytes], read: Callable[[str], datetime], text: bytes) -> int | None:
     if not form.fullmatch(text):
         return None
@@ -50,6 +56,7 @@ READERS: dict[str, Callable[[bytes], int | None]] = {
     "milliseconds": _milliseconds,
     "iso8601": _iso8601,
     "http_date": _http_date,
+    "utc_date": _utc_date,
 }
 """The Unix milliseconds in a text, None if it is not such a time."""
 
@@ -60,6 +67,9 @@ WRITERS: dict[str, Callable[[int], str]] = {
         datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
     ),
     "http_date": lambda now_ms: formatdate(now_ms / 1000, usegmt=True),
+    "utc_date": lambda now_ms: (
+        formatdate(now_ms / 1000, usegmt=True).replace(",", "").replace("GMT", "UTC")
+    ),
 }
 """A time as its senders write it."""
 
@@ -68,5 +78,6 @@ SAID = {
     "milliseconds": "Unix milliseconds",
     "iso8601": "an ISO 8601 time with its zone",
     "http_date": "an HTTP date",
+    "utc_date": "a date like Fri 08 Sep 2017 11:24:32 UTC",
 }
 """What each is called, for people."""

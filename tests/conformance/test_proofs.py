@@ -57,7 +57,7 @@ ROWS = {
             | {"timestamp": "X-T", "time": time, "tolerance": "300s"}
             | {"message": "{timestamp}\n{body}"}
         )
-        for time in ("seconds", "milliseconds", "iso8601", "http_date")
+        for time in ("seconds", "milliseconds", "iso8601", "http_date", "utc_date")
     },
     "time in the query": Row(
         HEADER | {"timestamp": {"query": "at"}, "message": "{timestamp}{body}", "tolerance": "300s"}

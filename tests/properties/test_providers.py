@@ -160,7 +160,7 @@ VERIFY = st.fixed_dictionaries(
         "issuer": st.sampled_from(["them", ""]),
     },
 )
-TIMED = st.sampled_from(["seconds", "milliseconds", "iso8601", "http_date"])
+TIMED = st.sampled_from(["seconds", "milliseconds", "iso8601", "http_date", "utc_date"])
 PARTS = st.lists(
     st.sampled_from(["{id}", "{header:X-Event}", "{method}", "{path}", "{query:at}", "{json:a.b}"])
     | st.sampled_from(["{json:n}", "[{header:X-None}.]", "[{json:gone}]", "{url}", "{query}"])

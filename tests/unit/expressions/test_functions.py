@@ -99,6 +99,8 @@ GIVEN: dict[str, Any] = {
         ("domain_of('shop.example.')", "shop.example"),
         ("base64('é')", "w6k="),
         ("sha256('')", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("parse_json('{\"a\": [1.50, null]}')", {"a": [Decimal("1.50"), None]}),
+        ("parse_json(absent)", None),
         ("sum(list)", Decimal("6.5")),
         ("avg(list)", Decimal("6.5") / 3),
         ("max(list)", 3),

@@ -147,6 +147,12 @@ TIMES: Mapping[str, dict[str, int | None]] = {
         "Mon, 99 Jan 2024 09:50:00 GMT": None,
         "Mon, 15 Jan 2024 09:50:99 GMT": None,
     },
+    "utc_date": {
+        "Mon 15 Jan 2024 09:50:00 UTC": NOW_MS,
+        "Mon, 15 Jan 2024 09:50:00 GMT": None,
+        "Mon 15 Jan 2024 10:50:00 CET": None,
+        "Mon 99 Jan 2024 09:50:00 UTC": None,
+    },
 }
 
 

@@ -1,0 +1,128 @@
+"""`router import`: rules made of another program's configuration."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from router.cli.option_file import read_named
+from router.cli.output import counted, note, print_json
+from router.errors import UsageError, os_errors_refused
+
+if TYPE_CHECKING:
+    from router.cli.importing.webhook import ImportedRules
+
+_SECRETS_MODE = 0o600
+
+
+@click.group("import")
+def import_() -> None:
+    """Make rules of another program's configuration."""
+
+
+class _Outputs(msgspec.Struct, frozen=True):
+    """Where everything goes."""
+
+    output: str | None
+    secrets: str | None
+    check: bool
+    as_json: bool
+
+
+@import_.command()
+@click.argument("hooks", nargs=-1, required=True, metavar="HOOKS...", type=click.Path())
+@click.option("-o", "--output", metavar="RULES", help="Write the rules there, not to stdout.")
+@click.option("--check", is_flag=True, help="Only list what cannot be taken over; write nothing.")
+@click.option("--secrets", metavar="FILE", help="Write the secrets there, as variables (0600).")
+@click.option("--urlprefix", default="hooks", metavar="TEXT", help="As webhook's (hooks).")
+@click.option("--ip", default="0.0.0.0", metavar="ADDRESS", help="As webhook's (0.0.0.0).")  # noqa: S104 - webhook's default
+@click.option("--port", default=9000, metavar="PORT", help="As webhook's (9000).")
+@click.option("--http-methods", metavar="LIST", default="", help="As webhook's: POST,GET.")
+@click.option("--secure", is_flag=True, help="As webhook's: TLS, with --cert and --key.")
+@click.option("--cert", default="cert.pem", metavar="FILE", help="As webhook's (cert.pem).")
+@click.option("--key", default="key.pem", metavar="FILE", help="As webhook's (key.pem).")
+@click.option("--template", is_flag=True, help="As webhook's: HOOKS are Go templates.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def webhook(
+    *, hooks: tuple[str, ...], output: str | None, secrets: str | None, check: bool, **given: Any
+) -> None:
+    """
+    Make rules of adnanh/webhook's HOOKS files, JSON or YAML.
+
+    What cannot be taken over is listed with its line; exit code 1 if anything is. Secrets become
+    references to variables. Options that webhook has too mean what they mean there.
+    """
+    from router.cli.importing.webhook import HooksText, imported
+
+    outputs = _Outputs(output, secrets, check, given["as_json"])
+    texts = [HooksText(_decoded(name), name) for name in hooks]
+    made = imported(texts, _flags(given))
+    _write(made, outputs)
+    _report(made, outputs)
+    if made.listed:
+        raise click.exceptions.Exit(1)
+
+
+def _flags(given: dict[str, Any]) -> Any:
+    from router.cli.importing.webhook import WebhookFlags
+
+    ip = f"[{given['ip']}]" if ":" in given["ip"] else given["ip"]
+    return WebhookFlags(
+        listen=f"{ip}:{given['port']}",
+        prefix=given["urlprefix"].strip("/"),
+        methods=tuple(given["http_methods"].upper().replace(" ", "").split(","))
+        if given["http_methods"]
+        else (),
+        template=given["template"],
+        cert=given["cert"] if given["secure"] else None,
+        key=given["key"] if given["secure"] else None,
+    )
+
+
+def _decoded(name: str) -> str:
+    try:
+        return read_named(name).decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{name} is not UTF-8") from None
+
+
+def _write(made: "ImportedRules", outputs: _Outputs) -> None:
+    """The files that are asked for; those that are there already are left alone."""
+    if outputs.check:
+        return
+    if outputs.output is not None:
+        _new_file(Path(outputs.output), made.text, 0o666)
+    if outputs.secrets is not None:
+        lines = [f"{name}={shlex.quote(value)}\n" for name, value in made.secrets.items()]
+        _new_file(Path(outputs.secrets), "".join(lines), _SECRETS_MODE)
+
+
+def _new_file(path: Path, text: str, mode: int) -> None:
+    import os
+
+    if path.exists():
+        raise UsageError(f"{path} exists already; name another file")
+    with os_errors_refused(f"cannot write {path}"):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _report(made: "ImportedRules", outputs: _Outputs) -> None:
+    if outputs.as_json:
+        names = {"rules": made.text} if outputs.output is None and not outputs.check else {}
+        listed = [msgspec.to_builtins(one) for one in made.listed]
+        counts = {"hooks": made.found, "taken": made.taken, "variables": [*made.secrets]}
+        print_json({**counts, **names, "listed": listed})
+        return
+    from router.config import render_text
+
+    if outputs.output is None and not outputs.check:
+        click.echo(made.text, nl=False)
+    if made.listed:
+        click.echo(render_text(made.listed), err=True, nl=False)
+    note(f"{made.taken} of {counted(made.found, 'hook')} taken over")
+    if made.secrets and outputs.secrets is None:
+        note(f"set these variables, or write them with --secrets FILE: {', '.join(made.secrets)}")

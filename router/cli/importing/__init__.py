@@ -1,0 +1,1 @@
+"""Rules made of another program's configuration."""

@@ -1,0 +1,259 @@
+"""
+A hooks file of adnanh/webhook: its hooks as nodes, each part with its place.
+
+Everything is read as webhook reads it: YAML (of which JSON is a part) whose keys count in any case,
+and numbers and truth values where a text is wanted.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from router.suggest import did_you_mean
+from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source, read, walk
+
+LEFT_OUT = "not-imported"
+"""The code of what keeps a hook out of the rules."""
+OTHERWISE = "imported-otherwise"
+"""The code of what a hook that is taken over loses, or does otherwise."""
+
+HOOK_KEYS = (
+    "id",
+    "execute-command",
+    "command-working-directory",
+    "response-message",
+    "response-headers",
+    "include-command-output-in-response",
+    "include-command-output-in-response-on-error",
+    "pass-environment-to-command",
+    "pass-arguments-to-command",
+    "pass-file-to-command",
+    "parse-parameters-as-json",
+    "trigger-rule",
+    "trigger-rule-mismatch-http-response-code",
+    "trigger-signature-soft-failures",
+    "incoming-payload-content-type",
+    "success-http-response-code",
+    "http-methods",
+)
+_PARAMETER_KEYS = ("source", "name", "envname", "base64decode")
+_PROVES = re.compile(r"token|secret|passw|signature|api-?key|(?:^|[-_])auth", re.IGNORECASE)
+"""Names of parameters that show who sends."""
+_SECRET = re.compile(
+    r"""secret["']?[ \t]*:[ \t]*("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s,}"'][^,}\n]*)""",
+    re.IGNORECASE,
+)
+_YES = ("y", "yes", "on", "true")
+_NO = ("n", "no", "off", "false")
+_GO_CALL = re.compile(
+    r"""\{\{-?[ ]*(getenv|credential|cat)[ ]+["`]([^"`{}\s]+)["`][ ]*(?:\|[ ]*js[ ]*)?-?\}\}"""
+)
+_MARKS = {"getenv": "\ue000", "credential": "\ue001", "cat": "\ue002"}
+_PADDING = "\ue003"
+_SOURCES = dict(zip(_MARKS.values(), ("env", "credential", "file"), strict=True))
+_MARKED = re.compile(f"[{''.join(_SOURCES)}][^{_PADDING}]+{_PADDING}+")
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A value of the request, or a fixed one, as a hook names it."""
+
+    node: Node
+    source: str
+    name: str
+    variable: str = ""
+    encoded: bool = False
+
+    @property
+    def proves(self) -> bool:
+        """Whether, by its name, it shows who sends."""
+        by_name = self.source in ("header", "url") or (
+            self.source == "payload" and "." not in self.name
+        )
+        return by_name and bool(_PROVES.search(self.name))
+
+
+class Hook:
+    """One hook; it is `taken` over until something in it cannot be said."""
+
+    def __init__(self, report: Report, node: Mapping) -> None:
+        self.report = report
+        self.node = node
+        self.taken = True
+        self._fields = fields(node)
+        self.unknown_keys(node, HOOK_KEYS)
+        self.id = self.text(self.get("id"))
+
+    def get(self, key: str) -> Node | None:
+        """The value of a key."""
+        entry = self._fields.get(key)
+        return entry[1] if entry else None
+
+    @property
+    def place(self) -> str:
+        """`hooks.json:3`."""
+        return self.place_of(self.node)
+
+    def place_of(self, node: Node) -> str:
+        """The file and the line where this stands."""
+        source = self.report.source
+        return f"{source.path_at(node.start)}:{source.position(node.start)[0]}"
+
+    def refuse(self, node: Node, message: str, hint: str | None = None) -> None:
+        """The hook is left out: this of it cannot be said in rules."""
+        self.taken = False
+        self.report.error(LEFT_OUT, message, *_spot(node), hint)
+
+    def differs(self, node: Node, message: str, hint: str | None = None) -> None:
+        """The hook is taken over, but not this of it."""
+        self.report.warning(OTHERWISE, message, *_spot(node), hint)
+
+    def unknown_keys(self, node: Mapping, known: tuple[str, ...]) -> None:
+        """Keys that webhook ignores, which are mostly misspelt ones."""
+        for key, _ in node:
+            if key.value.lower() not in known:
+                self.differs(
+                    key,
+                    f"webhook knows no key '{key.value}' and ignores it",
+                    did_you_mean(key.value, known),
+                )
+
+    def text(self, node: Node | None) -> str:
+        """A text; empty where there is none."""
+        if node is None:
+            return ""
+        if not isinstance(node, Scalar):
+            self.refuse(node, "a text was expected")
+            return ""
+        if _MARKED.search(node.value):
+            self.refuse(
+                node,
+                "a template of webhook's stands here; only secrets are taken from the environment",
+                "write the text itself, or `var.NAME` into the rules afterwards",
+            )
+        return _as_text(node)
+
+    def reference(self, node: Node) -> tuple[str, str]:
+        """Where a secret comes from (`env`, `credential`, `file`), or "" and its text."""
+        marked = _MARKED.fullmatch(node.value) if isinstance(node, Scalar) else None
+        if marked is None:
+            return "", self.text(node)
+        return _SOURCES[marked[0][0]], marked[0][1:].rstrip(_PADDING)
+
+    def flag(self, key: str) -> bool:
+        """Whether this key says yes."""
+        node = self.get(key)
+        return isinstance(node, Scalar) and node.value.lower() in _YES
+
+    def status(self, key: str) -> int | None:
+        """A status, if the hook gives one."""
+        text = self.text(self.get(key))
+        return int(text) if text.isdigit() and int(text) else None
+
+    def items(self, node: Node | None) -> list[Node]:
+        """The items of a list; none where there is no list."""
+        if isinstance(node, Sequence):
+            return node.items
+        if node is not None and not is_null(node):
+            self.refuse(node, "a list was expected")
+        return []
+
+    def parameters(self, key: str) -> list[Parameter]:
+        """The parameters in the list under a key."""
+        return [self.parameter(node) for node in self.items(self.get(key))]
+
+    def parameter(self, node: Node) -> Parameter:
+        """What a mapping of `source` and `name` names."""
+        if not isinstance(node, Mapping):
+            self.refuse(node, "a mapping of 'source' and 'name' was expected")
+            return Parameter(node, "string", "")
+        self.unknown_keys(node, _PARAMETER_KEYS)
+        given = {key: value for key, (_, value) in fields(node).items()}
+        source, name, variable = (self.text(given.get(key)) for key in _PARAMETER_KEYS[:3])
+        decode = given.get("base64decode")
+        encoded = isinstance(decode, Scalar) and decode.value.lower() in _YES
+        return Parameter(node, "url" if source == "query" else source, name, variable, encoded)
+
+
+def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report, list[Hook]]:
+    """
+    The hooks of a file, and what is to be said of it. `template`: it is a Go template, as with
+    webhook's `-template`.
+    """
+    report = Report(Source(_marked(text) if template else text, path))
+    for found in _SECRET.finditer(report.source.text):
+        report.source.hide(*found.span(1))
+    for call in re.finditer(r"\{\{.*?\}\}", report.source.text) if template else ():
+        report.error(
+            LEFT_OUT,
+            "of Go templates only getenv, credential and cat with a fixed name are read",
+            *call.span(),
+            "write the file as the template makes it",
+        )
+    root = None if report.failed else read(report)
+    if root is None or is_null(root):
+        return report, []
+    if not isinstance(root, Sequence):
+        report.error(LEFT_OUT, "a list of hooks was expected", root.start, root.end)
+        return report, []
+    _hide_tokens(report, root)
+    return report, list(_hooks(report, root))
+
+
+def _hide_tokens(report: Report, root: Node) -> None:
+    """What proves the sender is not shown, whatever is said of its line."""
+    for node in walk([root]):
+        given = fields(node) if isinstance(node, Mapping) else {}
+        if "value" not in given or "parameter" not in given:
+            continue
+        where, value = given["parameter"][1], given["value"][1]
+        name = where.get("name") if isinstance(where, Mapping) else None
+        if isinstance(name, Scalar) and _PROVES.search(name.value):
+            report.source.hide(value.start, value.end)
+
+
+def _hooks(report: Report, root: Sequence) -> Iterator[Hook]:
+    seen: dict[str, Hook] = {}
+    for node in root.items:
+        if not isinstance(node, Mapping):
+            report.error(LEFT_OUT, "a hook is a mapping", node.start, node.end)
+            continue
+        hook = Hook(report, node)
+        if not hook.id:
+            hook.refuse(node, "a hook without an 'id' has no address")
+        elif first := seen.get(hook.id):
+            hook.refuse(node, f"the hook '{hook.id}' stands twice, first at {first.place}")
+        seen.setdefault(hook.id, hook)
+        yield hook
+
+
+def _marked(text: str) -> str:
+    """Calls of a template as texts of the same length, which neither JSON nor YAML minds."""
+    return _GO_CALL.sub(lambda m: (_MARKS[m[1]] + m[2]).ljust(len(m[0]), _PADDING), text)
+
+
+def fields(node: Mapping) -> dict[str, tuple[Scalar, Node]]:
+    """The entries of a mapping by their keys in small letters: their case does not count."""
+    return {key.value.lower(): (key, value) for key, value in node}
+
+
+def is_null(node: Node) -> bool:
+    """Is it null, which for webhook is as good as absent?"""
+    return isinstance(node, Scalar) and not node.style and node.value in ("", "~", "null", "Null")
+
+
+def _spot(node: Node) -> tuple[int, int]:
+    """What is underlined: of a mapping its first key, for all of it may be long."""
+    first = next(iter(node), None) if isinstance(node, Mapping) else None
+    shown = first[0] if first else node
+    return shown.start, shown.end
+
+
+def _as_text(node: Scalar) -> str:
+    """What webhook's own reader makes of a scalar where a text is wanted."""
+    if node.style:
+        return node.value
+    if is_null(node):
+        return ""
+    word = node.value.lower()
+    return "true" if word in _YES else "false" if word in _NO else node.value
