@@ -90,7 +90,7 @@ def _decoded(name: str) -> str:
 
 def _write(made: "ImportedRules", outputs: _Outputs) -> None:
     """The files that are asked for; those that are there already are left alone."""
-    if outputs.check:
+    if outputs.check or not made.taken:
         return
     if outputs.output is not None:
         _new_file(Path(outputs.output), made.text, 0o666)
@@ -119,7 +119,7 @@ def _report(made: "ImportedRules", outputs: _Outputs) -> None:
         return
     from router.config import render_text
 
-    if outputs.output is None and not outputs.check:
+    if outputs.output is None and not outputs.check and made.taken:
         click.echo(made.text, nl=False)
     if made.listed:
         click.echo(render_text(made.listed), err=True, nl=False)

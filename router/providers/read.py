@@ -150,6 +150,8 @@ class Reader:
     ) -> tuple[JSON, bytes | None]:
         """The payload, and its exact JSON where that is not the body."""
         kind = kind_of(found.get(b"content-type", b""), self._kinds)
+        if kind != "form" and not request.body and "text" in self._kinds:
+            kind = "text"  # whatever type is named: nothing was sent
         if kind == "json":
             return decoded(request.body, weighed), None
         if kind == "text":

@@ -146,7 +146,7 @@ def _proof(hook: Hook, leaf: Signed | Equals) -> Proof:
         return _token(hook, leaf, place)
     way = {"scheme": "hmac", **place, "algorithm": leaf.algorithm}
     if leaf.scalr:
-        stamp = {"message": "{body}{header:Date}", "timestamp": "Date", "time": "utc_date"}
+        stamp = {"message": "{body}{timestamp}", "timestamp": "Date", "time": "utc_date"}
         return Proof(({**way, **stamp, "tolerance": "300s"},), leaf.secret)
     listed = {**way, "prefix": f"{leaf.algorithm}=", "separator": ","}
     return Proof((listed, way), leaf.secret)

@@ -54,7 +54,8 @@ _Dumper.yaml_implicit_resolvers = {
 def block(value: Any, indent: int = 0) -> list[str]:
     """The lines of a value."""
     text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
-    return [" " * indent + line if line else "" for line in text.splitlines()]
+    lines = text.removesuffix("...\n").splitlines()  # which ends a text that stands alone
+    return [" " * indent + line if line else "" for line in lines]
 
 
 def mapping(title: str, rows: Mapping[str, tuple[Any, str]]) -> list[str]:
@@ -62,8 +63,8 @@ def mapping(title: str, rows: Mapping[str, tuple[Any, str]]) -> list[str]:
     lines = ["", f"{title}:"] if rows else []
     for name, (value, comment) in rows.items():
         lines += _comment(comment)
-        first, *more = block(value, 4)
-        lines += [f"  {name}:", first, *more] if more else [f"  {name}: {first.lstrip()}"]
+        (key,), (first, *more) = block(name, 2), block(value, 4)
+        lines += [f"{key}:", first, *more] if more else [f"{key}: {first.lstrip()}"]
     return lines
 
 

@@ -1,0 +1,1 @@
+"""adnanh/webhook itself beside the rules that `router import webhook` makes of its hooks."""

@@ -1,0 +1,52 @@
+"""Hooks made of a few keys, imported."""
+
+import json
+from typing import Any
+
+import yaml
+
+from router.cli.importing.webhook import HooksText, ImportedRules, WebhookFlags, imported
+
+
+def import_of(*hooks: dict[str, Any], **flags: Any) -> ImportedRules:
+    """What the import makes of these hooks, each with an id and a command unless it says."""
+    whole = [{"id": f"h{at}", "execute-command": "/bin/x"} | hook for at, hook in enumerate(hooks)]
+    text = json.dumps(whole, indent=1, ensure_ascii=False)
+    return imported([HooksText(text, "hooks.json")], WebhookFlags(**flags))
+
+
+def rules_of(*hooks: dict[str, Any], **flags: Any) -> dict[str, Any]:
+    """The rules file as data."""
+    found: dict[str, Any] = yaml.safe_load(import_of(*hooks, **flags).text)
+    return found
+
+
+def said(*hooks: dict[str, Any], **flags: Any) -> list[str]:
+    """What is listed: severity and message."""
+    listed = import_of(*hooks, **flags).listed
+    return [f"{one.severity}: {one.message}" for one in listed]
+
+
+def value(name: str, wanted: str, source: str = "payload") -> dict[str, Any]:
+    """A match of type `value`."""
+    parameter = {"source": source, "name": name}
+    return {"match": {"type": "value", "value": wanted, "parameter": parameter}}
+
+
+def fits(name: str, pattern: str, source: str = "payload") -> dict[str, Any]:
+    """A match of type `regex`."""
+    parameter = {"source": source, "name": name}
+    return {"match": {"type": "regex", "regex": pattern, "parameter": parameter}}
+
+
+def signed(
+    secret: str, header: str = "X-Sig", type_: str = "payload-hmac-sha256"
+) -> dict[str, Any]:
+    """A match of a signature."""
+    parameter = {"source": "header", "name": header}
+    return {"match": {"type": type_, "secret": secret, "parameter": parameter}}
+
+
+def match_of(rule: dict[str, Any], **more: Any) -> Any:
+    """The condition that becomes of a trigger rule."""
+    return rules_of({"trigger-rule": rule, **more})["rules"][0].get("match")

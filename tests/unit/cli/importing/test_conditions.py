@@ -1,0 +1,89 @@
+"""Trigger rules as people would write the conditions."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.importing.conftest import fits, match_of, said, signed, value
+
+A, B = value("a", "x"), value("b", "y")
+
+
+@pytest.mark.parametrize(
+    ("rule", "match"),
+    [
+        (value("ref", "refs/heads/main"), "payload.ref == 'refs/heads/main'"),
+        (value("n", "1"), "to_string(payload.n) == '1'"),
+        (value("t", "true"), "to_string(payload.t) == 'true'"),
+        (value("a-b.0.c", "x"), "payload.\"a-b\"[0].c == 'x'"),
+        (value("@xml.-id", "x"), 'default(payload."@xml.-id", payload."@xml"."-id") == \'x\''),
+        (value("shop.-id", "x"), "payload.shop.\"@id\" == 'x'"),
+        (value("root.0.a", "x"), "payload[0].a == 'x'"),
+        (value("X-Kind", "push", "header"), "headers.\"x-kind\" == 'push'"),
+        (value("n", "1", "query"), "query.n == '1'"),
+        (value("a", "it's"), "payload.a == 'it\\'s'"),
+        (value("a", "x\\"), 'payload.a == `"x\\\\"`'),
+        (fits("a", "^x"), ["exists(payload.a)", "matches(to_string(payload.a), '^x')"]),
+        ({"not": A}, {"any": ["!exists(payload.a)", "payload.a != 'x'"]}),
+        ({"and": [A, B]}, ["payload.a == 'x'", "payload.b == 'y'"]),
+        ({"or": [A, B]}, {"any": ["payload.a == 'x'", "payload.b == 'y'"]}),
+        (
+            {"and": [A, {"or": [A, B]}]},
+            ["payload.a == 'x'", {"any": ["payload.a == 'x'", "payload.b == 'y'"]}],
+        ),
+        (
+            {"or": [A, {"and": [A, B]}]},
+            {"any": ["payload.a == 'x'", "payload.a == 'x' && payload.b == 'y'"]},
+        ),
+        ({"not": {"not": A}}, "payload.a == 'x'"),
+        ({"and": []}, None),
+        (signed("s"), None),
+        ({"and": [signed("s"), A]}, "payload.a == 'x'"),
+        ({"and": [{"or": [signed("s"), signed("t")]}, A]}, "payload.a == 'x'"),
+        (
+            {"or": [{"and": [signed("s"), A]}, {"and": [signed("t"), B]}]},
+            {
+                "any": [
+                    "delivery.verified_by == 'h0' && payload.a == 'x'",
+                    "delivery.verified_by == 'h0_2' && payload.b == 'y'",
+                ]
+            },
+        ),
+    ],
+)
+def test_a_rule_is_the_condition_that_one_would_write(rule: dict[str, Any], match: Any) -> None:
+    assert match_of(rule) == match
+
+
+def test_what_shows_who_sends_stands_in_no_rule_but_as_a_hash() -> None:
+    match = match_of({"or": [A, value("X-Api-Key", "geheim", "header")]})
+    assert match["any"][1].startswith('sha256(headers."x-api-key") == ')
+    assert "geheim" not in str(match)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({}, "never finds an empty rule true"),
+        ({"or": []}, "never finds this rule true"),
+        (fits("a", "("), "cannot read this regular expression"),
+        (value("a", "x", "cookie"), "webhook knows no source 'cookie'"),
+        ({"or": [A, value("Cookie", "x", "header")]}, "the router keeps no Cookie"),
+        ({"or": [A, value("remote-addr", "x", "request")]}, "'request' cannot be read here"),
+        ({"match": {"type": "glob"}}, "webhook knows no match of type 'glob'"),
+        ({"or": [signed("s"), A]}, "without this signature the hook may run all the same"),
+        ({"not": signed("s")}, "without this signature the hook may run all the same"),
+        (signed(""), "finds no signature right without a secret"),
+        (signed("s", type_="payload-hmac-md5"), "knows no match of type 'payload-hmac-md5'"),
+        ({"and": "x"}, "a list was expected"),
+    ],
+)
+def test_what_cannot_be_said_keeps_the_hook_out(rule: dict[str, Any], words: str) -> None:
+    (line,) = [line for line in said({"trigger-rule": rule}) if line.startswith("error")][:1]
+    assert words in line
+
+
+def test_the_keys_of_compared_json_are_in_another_order() -> None:
+    assert (
+        "compared with JSON as the sender writes it" in said({"trigger-rule": value("a", "[1]")})[0]
+    )

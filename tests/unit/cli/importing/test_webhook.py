@@ -1,0 +1,225 @@
+"""Hooks as endpoints, providers, rules and tests."""
+
+import random
+from typing import Any
+
+import pytest
+
+from router.config import load, render_text
+from router.rehearsal import TrialRunner
+from tests.differential.webhook import corpus
+from tests.unit.cli.importing.conftest import fits, import_of, rules_of, said, signed, value
+
+
+def given(name: str, source: str = "payload", **more: Any) -> dict[str, Any]:
+    return {"source": source, "name": name, **more}
+
+
+def test_a_file_of_every_kind_of_hook_passes_check_and_its_own_tests() -> None:
+    hooks = [{"execute-command": "/bin/x"} | hook for hook in corpus.hooks()]
+    made = import_of(*hooks)
+    loaded = load(made.text, path="rules.yaml", env={}, tests=True)
+    assert loaded.ruleset is not None, render_text(loaded.diagnostics)
+    assert made.taken == made.found == len(loaded.ruleset.endpoints)
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    results = [runner.run(trial) for trial in loaded.trials]
+    assert [r.trial.name for r in results if r.failures] == []
+    assert len(results) > len(hooks) / 2
+
+
+def test_a_hook_is_an_endpoint_at_its_old_address() -> None:
+    rules = rules_of({"id": "Über uns/x"}, {"id": "all"}, prefix="", listen="[::1]:9000")
+    assert rules["server"] == {"listen": "[::1]:9000"}
+    assert {name: one["paths"] for name, one in rules["endpoints"].items()} == {
+        "ber-uns-x": "/%C3%9Cber%20uns/x",
+        "hook-all": "/all",
+    }
+
+
+def test_webhooks_own_tls_is_the_listeners() -> None:
+    server = rules_of({}, cert="c.pem", key="k.pem")["server"]
+    assert server["tls"] == {"cert": "c.pem", "key": "k.pem"}
+
+
+def test_equal_secrets_have_one_name_and_equal_senders_one_provider() -> None:
+    made = import_of(*({"trigger-rule": signed(secret)} for secret in ("s", "s", "t")))
+    assert made.secrets == {"H0_SECRET": "s", "H2_SECRET": "t"}
+    rules = rules_of(*({"trigger-rule": signed(secret)} for secret in ("s", "s", "t")))
+    assert [one["secrets"] for one in rules["endpoints"].values()] == ["h0", "h0", "h2"]
+    assert list(rules["providers"]) == ["webhook-hmac-sha256"]
+    assert "s" not in [line.strip() for line in made.text.splitlines()]
+
+
+def test_a_hook_that_is_left_out_leaves_nothing_behind() -> None:
+    rule = {"and": [signed("geheim"), value("Cookie", "x", "header")]}
+    rules = rules_of({"trigger-rule": rule}, {})
+    assert "secrets" not in rules
+    assert list(rules["endpoints"]) == ["h1"]
+
+
+@pytest.mark.parametrize(
+    ("header", "event"),
+    [("X-Hub-Signature-256", "X-GitHub-Event"), ("x-gitea-signature", "X-Gitea-Event")],
+)
+def test_events_of_well_known_senders_have_their_names(header: str, event: str) -> None:
+    (provider,) = rules_of({"trigger-rule": signed("s", header)})["providers"].values()
+    assert provider["event"] == {"header": event}
+
+
+@pytest.mark.parametrize(
+    ("hook", "shell"),
+    [
+        (
+            {"execute-command": "x", "command-working-directory": "/srv"},
+            {"argv": ["./x"], "cwd": "/srv"},
+        ),
+        (
+            {"execute-command": "../x", "command-working-directory": "d"},
+            {"argv": ["../x"], "cwd": "d"},
+        ),
+        ({"execute-command": "x"}, {"argv": ["x"]}),
+        (
+            {
+                "pass-arguments-to-command": [
+                    given("a"),
+                    given("A", "header"),
+                    given("{{", "string"),
+                ]
+            },
+            {
+                "argv": [
+                    "/bin/x",
+                    "{{ to_string(default(payload.a, '')) }}",
+                    "{{ default(headers.a, '') }}",
+                    "{{ '{{' }}",
+                ]
+            },
+        ),
+        (
+            {
+                "pass-environment-to-command": [
+                    given("a.b", envname="AB"),
+                    given("", "entire-query"),
+                ]
+            },
+            {
+                "env": {
+                    "AB": "{{ to_string(default(payload.a.b, '')) }}",
+                    "HOOK_": "{{ to_string(query) }}",
+                }
+            },
+        ),
+        (
+            {
+                "pass-file-to-command": [
+                    given("", "raw-request-body", envname="F"),
+                    given("body", "string"),
+                ]
+            },
+            {"files": {"F": "body", "HOOK_BODY": "{{ 'body' }}"}},
+        ),
+        (
+            {"pass-arguments-to-command": [given("p.x")], "parse-parameters-as-json": [given("p")]},
+            {"argv": ["/bin/x", "{{ to_string(default(def.payload_p.x, '')) }}"]},
+        ),
+        (
+            {"pass-arguments-to-command": [given("", "raw-request-body")]},
+            {"argv": ["/bin/x", "{{ to_string(default(payload, '')) }}"]},
+        ),
+    ],
+)
+def test_commands(hook: dict[str, Any], shell: dict[str, Any]) -> None:
+    made = rules_of(hook)["rules"][0]["actions"]["shell"]
+    assert {key: made[key] for key in shell} == shell
+    assert (made["stdin"], made["timeout"]) == ("none", "1h")
+
+
+@pytest.mark.parametrize(
+    ("hook", "words"),
+    [
+        ({"id": ""}, "a hook without an 'id' has no address"),
+        ({"execute-command": ""}, "without 'execute-command' nothing is run"),
+        ({"execute-command": ["x"]}, "a text was expected"),
+        (
+            {"pass-arguments-to-command": [given("remote-addr", "request")]},
+            "'request' cannot be read",
+        ),
+        (
+            {"pass-arguments-to-command": [given("Authorization", "header")]},
+            "keeps no Authorization",
+        ),
+        ({"pass-arguments-to-command": ["x"]}, "a mapping of 'source' and 'name'"),
+        (
+            {"pass-arguments-to-command": [given("", "raw-request-body"), given("a")]},
+            "'raw-request-body' cannot",
+        ),
+        ({"parse-parameters-as-json": [given("X", "header")]}, "JSON is read within a field"),
+        (
+            {"http-methods": ["GET"], "trigger-rule": value("method", "POST", "request")},
+            "this hook never runs",
+        ),
+        ({"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "x"}}}, "'x' is no range"),
+    ],
+)
+def test_what_cannot_be_run_alike_keeps_the_hook_out(hook: dict[str, Any], words: str) -> None:
+    lines = [line for line in said(hook) if line.startswith("error")]
+    assert any(words in line for line in lines)
+    assert import_of(hook).taken == 0
+
+
+@pytest.mark.parametrize(
+    ("hook", "words"),
+    [
+        ({"response-headers": [{"name": "X-A", "value": "1"}]}, "the header 'X-A' is not sent"),
+        ({"response-message": "{{ x }}"}, "an answer that holds '{{'"),
+        ({"success-http-response-code": 302}, "302 would tell the sender that its delivery failed"),
+        ({"success-http-response-code": 299}, "webhook knows no status 299"),
+        ({"trigger-rule-mismatch-http-response-code": 400}, "400 is not answered"),
+        ({"trigger-rule-mismatch-http-response-code": 202}, "202 is not answered"),
+        ({"include-command-output-in-response": True}, "answered before the command runs"),
+        ({"pass-environment-to-command": [given("X-A", "header")]}, "finds it as HOOK_X_A"),
+        ({"trigger-rule": value("token", "x")}, "JSON of at most 64 KiB"),
+        (
+            {"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "::1"}}},
+            "means all of ::/32",
+        ),
+        (
+            {"trigger-rule": {"or": [signed("s"), signed("t", "X-Other")]}},
+            "each of the hook's secrets",
+        ),
+        ({"trigger-rule": fits("a", "x") | {"or": []}}, "webhook ignores 'match' beside 'or'"),
+    ],
+)
+def test_what_is_otherwise_is_listed(hook: dict[str, Any], words: str) -> None:
+    assert any(words in line for line in said(hook) if line.startswith("warning"))
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer"),
+    [
+        ({}, None),
+        ({"response-message": "ok"}, {"body": "ok"}),
+        ({"response-message": "<html>"}, {"type": "text/html; charset=utf-8", "body": "<html>"}),
+        ({"success-http-response-code": 202}, {"status": 202, "body": ""}),
+        (
+            {"success-http-response-code": 200, "trigger-rule-mismatch-http-response-code": 200},
+            None,
+        ),
+        ({"success-http-response-code": 204, "response-message": "x"}, {"status": 204, "body": ""}),
+        (
+            {
+                "response-headers": [{"name": "content-type", "value": "text/csv"}],
+                "response-message": "a",
+            },
+            {"type": "text/csv", "body": "a"},
+        ),
+    ],
+)
+def test_answers(hook: dict[str, Any], answer: dict[str, Any] | None) -> None:
+    assert rules_of(hook)["endpoints"]["h0"].get("answer") == answer
+
+
+def test_one_id_in_two_files_is_one_hook() -> None:
+    hook = {"id": "a"}
+    assert import_of(hook, hook).taken == 1
+    assert "the hook 'a' stands twice, first at hooks.json:2" in said(hook, hook)[0]
