@@ -10,13 +10,13 @@ _EVERY_METHOD = ("POST", "GET", "PUT", "PATCH", "DELETE")
 _KINDS = ("text", "json", "form", "multipart", "xml")
 """A body of another type is a text: it has no fields, and prevents nothing."""
 _BY_TYPE = {"json": "json", "x-www-form-urlencoded": "form", "xml": "xml", "multipart": "multipart"}
-EVENT_HEADERS = {
-    "X-Hub-Signature": "X-GitHub-Event",
-    "X-Hub-Signature-256": "X-GitHub-Event",
-    "X-Gitlab-Token": "X-Gitlab-Event",
-    "X-Gitea-Signature": "X-Gitea-Event",
+_KNOWN = {
+    "X-Hub-Signature": ("X-GitHub-Event", "github"),
+    "X-Hub-Signature-256": ("X-GitHub-Event", "github"),
+    "X-Gitlab-Token": ("X-Gitlab-Event", "gitlab"),
+    "X-Gitea-Signature": ("X-Gitea-Event", "gitea"),
 }
-"""Headers of proofs by which a sender is known, and where it names its events."""
+"""Headers of proofs by which a sender is known: where it names its events, and its provider."""
 
 
 def definition_of(
@@ -30,10 +30,19 @@ def definition_of(
         found["also"] = ways[1:]
     found["methods"] = _methods(hook, sender, methods)
     found["read"] = "text" if whole_body else _read(hook)
-    header = ways[0].get("header", "").title() if ways else ""
-    if header in EVENT_HEADERS:
-        found["event"] = {"header": EVENT_HEADERS[header]}
+    if (known := _known(found)) is not None:
+        found["event"] = {"header": known[0]}
     return found
+
+
+def remark_of(definition: dict[str, Any]) -> str:
+    """What is built in for this sender."""
+    known = _known(definition)
+    return f"`provider: {known[1]}` knows its events too, and what it sends twice" if known else ""
+
+
+def _known(definition: dict[str, Any]) -> tuple[str, str] | None:
+    return _KNOWN.get(definition["verify"].get("header", "").title())
 
 
 def _ways(hook: Hook, proofs: Sequence[Proof]) -> list[dict[str, Any]]:

@@ -16,74 +16,100 @@ class _Unmade(Exception):
     """No request can be made that is sure to fit."""
 
 
-def trials_of(
-    hook: Hook, name: str, sender: Sender, definition: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """The tests that can be made of it."""
-    try:
-        request = _request(hook, sender, definition)
-    except _Unmade:
-        return
-    send = {"endpoint": name, "event": "unknown", **request}
-    event = definition.get("event", {}).get("header", "").lower()
-    if event in request.get("headers", {}):
-        send["event"] = request["headers"].pop(event)
-    if not request.get("headers"):
-        send.pop("headers", None)
-    ran = {f"{name}/shell": {"times": 1}}
-    expected = {"status": _status(hook), "calls": ran}
-    yield {"name": f"{hook.id} runs", "send": send, "expect": expected}
-    if definition["verify"]["scheme"] != "none":
-        forged = {**send, "tamper": "signature"}
-        yield {
-            "name": f"a forged {hook.id} does not",
-            "send": forged,
-            "expect": {"status": 401, "matched": []},
-        }
+class Trials:
+    """The tests that can be made of one hook."""
 
+    def __init__(
+        self, hook: Hook, name: str, sender: Sender, definition: Mapping[str, Any]
+    ) -> None:
+        self._hook = hook
+        self._name = name
+        self._sender = sender
+        self._definition = definition
+        self._payload: dict[str, Any] = {}
+        self._headers: dict[str, str] = {}
 
-def _status(hook: Hook) -> int:
-    status = hook.status("success-http-response-code") or 200
-    return status if 200 <= status < 300 else 200
+    def made(self, shell: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Each test as it stands in the file; `shell` is what the hook runs."""
+        try:
+            self._fulfil()
+        except _Unmade:
+            return
+        arguments = self._arguments()
+        call: dict[str, Any] = {"times": 1}
+        if arguments is not None and len(shell["argv"]) == len(arguments) + 1:
+            call["argv"] = [shell["argv"][0], *arguments]
+        send = self._send()
+        expected = {"status": self._status(), "calls": {f"{self._name}/shell": call}}
+        yield {"name": f"{self._hook.id} runs", "send": send, "expect": expected}
+        if self._definition["verify"]["scheme"] != "none":
+            yield {
+                "name": f"a forged {self._hook.id} does not",
+                "send": {**send, "tamper": "signature"},
+                "expect": {"status": 401, "matched": []},
+            }
 
+    def _send(self) -> dict[str, Any]:
+        headers = dict(self._headers)
+        source = self._definition.get("event", {}).get("header", "").lower()
+        event = headers.pop(source, "unknown")
+        send = {"endpoint": self._name, "event": event, "payload": self._payload}
+        return send | ({"headers": headers} if headers else {})
 
-def _request(hook: Hook, sender: Sender, definition: Mapping[str, Any]) -> dict[str, Any]:
-    payload: dict[str, Any] = {}
-    headers: dict[str, str] = {}
-    for leaf in _needed(sender, sender.rest):
-        value, parameter = hook.text(leaf.value), leaf.parameter
-        if value == NULL or parameter.proves:
+    def _status(self) -> int:
+        status = self._hook.status("success-http-response-code") or 200
+        return status if 200 <= status < 300 else 200
+
+    def _fulfil(self) -> None:
+        """Put what the rule needs into the request."""
+        for leaf in self._needed(self._sender.rest):
+            value, parameter = self._hook.text(leaf.value), leaf.parameter
+            if value == NULL or parameter.proves:
+                raise _Unmade
+            if parameter.source == "header":
+                self._headers[parameter.name.lower()] = value
+            elif self._put(parameter, value) != value:
+                raise _Unmade
+
+    def _needed(self, trigger: Trigger | None) -> Iterator[Equals]:
+        """What the first way through the rule needs."""
+        if isinstance(trigger, All):
+            for rule in trigger.rules:
+                yield from self._needed(rule)
+        elif isinstance(trigger, AnyOf) and trigger.rules:
+            yield from self._needed(trigger.rules[0])
+        elif isinstance(trigger, Equals) and trigger not in self._sender.proofs:
+            yield trigger
+        elif trigger is not None and trigger not in self._sender.proofs:
             raise _Unmade
-        if parameter.source == "header":
-            headers[parameter.name.lower()] = value
-        elif parameter.source == "payload" and definition["read"] != "text":
-            _put(payload, parameter, value)
-        else:
+
+    def _arguments(self) -> list[str] | None:
+        """What the command is given; None where a test does not know."""
+        found = []
+        for given in self._hook.parameters("pass-arguments-to-command"):
+            if given.source == "string":
+                found.append(given.name)
+                continue
+            try:
+                found.append(self._put(given, given.name.rpartition(".")[2]))
+            except _Unmade:
+                return None
+        return found
+
+    def _put(self, parameter: Parameter, value: str) -> str:
+        """The text at this place of the payload: what is there already, else this."""
+        *steps, last = parameter.name.split(".")
+        read = self._definition["read"]
+        if parameter.source != "payload" or read == "text" or parameter.proves:
             raise _Unmade
-    found: dict[str, Any] = {"payload": payload}
-    return found | ({"headers": headers} if headers else {})
-
-
-def _needed(sender: Sender, trigger: Trigger | None) -> Iterator[Equals]:
-    """What the first way through the rule needs."""
-    if isinstance(trigger, All):
-        for rule in trigger.rules:
-            yield from _needed(sender, rule)
-    elif isinstance(trigger, AnyOf) and trigger.rules:
-        yield from _needed(sender, trigger.rules[0])
-    elif isinstance(trigger, Equals) and trigger not in sender.proofs:
-        yield trigger
-    elif trigger is not None and trigger not in sender.proofs:
-        raise _Unmade
-
-
-def _put(payload: dict[str, Any], parameter: Parameter, value: str) -> None:
-    *steps, last = parameter.name.split(".")
-    if not all(map(_PLAIN.fullmatch, (*steps, last))):
-        raise _Unmade
-    for step in steps:
-        payload = payload.setdefault(step, {})
-        if not isinstance(payload, dict):
+        if not all(map(_PLAIN.fullmatch, (*steps, last))):
             raise _Unmade
-    if payload.setdefault(last, value) != value:
-        raise _Unmade
+        place = self._payload
+        for step in steps:
+            place = place.setdefault(step, {})
+            if not isinstance(place, dict):
+                raise _Unmade
+        found = place.setdefault(last, value)
+        if not isinstance(found, str):
+            raise _Unmade
+        return found

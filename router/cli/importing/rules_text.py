@@ -8,7 +8,7 @@ import yaml
 
 WIDTH = 100
 _SHORT = 80
-_MAP, _LIST = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"
+_MAP, _LIST, _TEXT = (f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str"))
 _NOT_IN_CORE = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
 _TRUTHS = "tTfF"
 
@@ -36,12 +36,26 @@ def _plain(value: Any) -> bool:
         return all(map(_plain, value.values()))
     if isinstance(value, list):
         return all(map(_plain, value))
-    return not isinstance(value, str) or bool(_PLAIN.fullmatch(value))
+    return not isinstance(value, str) or bool(_PLAIN.fullmatch(value)) or _double(value)
+
+
+def _double(text: str) -> bool:
+    """Whether it is easier to read between double quotes."""
+    return "'" in text and text.isprintable() and not set(text) & {'"', "\\"}
 
 
 _Dumper.add_representer(
     dict, lambda dumper, value: dumper.represent_mapping(_MAP, value.items(), _short(value))
 )
+
+
+def _represent_text(dumper: Any, text: str) -> yaml.Node:
+    style = '"' if _double(text) and not dumper.analyze_scalar(text).allow_block_plain else None
+    node: yaml.Node = dumper.represent_scalar(_TEXT, text, style)
+    return node
+
+
+_Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(
     list, lambda dumper, value: dumper.represent_sequence(_LIST, value, _short(value))
 )

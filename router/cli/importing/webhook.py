@@ -11,8 +11,8 @@ from router.cli.importing.conditions import Conditions
 from router.cli.importing.formulas import ALWAYS, NEVER, Every, Formula, Some, every, written
 from router.cli.importing.hook_answers import answer_of
 from router.cli.importing.hook_commands import shell_of
-from router.cli.importing.hook_senders import definition_of
-from router.cli.importing.hook_trials import trials_of
+from router.cli.importing.hook_senders import definition_of, remark_of
+from router.cli.importing.hook_trials import Trials
 from router.cli.importing.hooks_file import Hook, Parameter, read_hooks
 from router.cli.importing.proofs import Sender, proved_by, sender_of
 from router.cli.importing.request_values import RequestValues
@@ -114,7 +114,8 @@ class _Rules:
         rule = {"id": name, "from": name, **condition, "actions": {"shell": shell}}
         self.rules.append((rule, hook.place))
         if not decoded:
-            self.tests += [(trial, "") for trial in trials_of(hook, name, sender, definition)]
+            trials = Trials(hook, name, sender, definition)
+            self.tests += [(trial, "") for trial in trials.made(shell)]
 
     def text(self, paths: Sequence[str]) -> str:
         """The whole file."""
@@ -172,7 +173,7 @@ class _Rules:
         parts = ("webhook", way["scheme"], way.get("algorithm", ""))
         base = "-".join(part for part in parts if part not in ("", "none"))
         name = free(base, self.providers)
-        self.providers[name] = (definition, "")
+        self.providers[name] = (definition, remark_of(definition))
         return name
 
 

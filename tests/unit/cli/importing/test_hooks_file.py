@@ -25,8 +25,11 @@ def test_keys_count_in_any_case_and_plain_words_as_texts() -> None:
     assert hook.text(hook.get("execute-command")) == "/bin/x"
     assert hook.flag("include-command-output-in-response")
     assert [hook.text(item) for item in hook.items(hook.get("http-methods"))] == [
-        "1", "true", "", "no",
-    ]  # fmt: skip
+        "1",
+        "true",
+        "",
+        "no",
+    ]
     (found,) = report.sorted()
     assert (found.line, found.hint) == (4, "did you mean 'trigger-rule'?")
 
