@@ -1,18 +1,23 @@
 """Concept pages and the ways over from other programs: each file's tests say what the page says."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from router.cli.importing.webhook import HooksText, WebhookFlags, imported
+from router.config import render_text
 from router.model.retry import CLIENT_ERROR_DELAYS, STANDARD
 from tests.acceptance.process import ROOT
-from tests.docs.pages import blocks, lines, prove, reading, steps
+from tests.docs.pages import block, blocks, lines, prove, reading, steps
 
 DOCS = ROOT / "docs"
 CONCEPTS = [str(page.relative_to(DOCS)) for page in sorted(DOCS.glob("concepts/*.md"))]
 FROM = [page.name for page in sorted(DOCS.glob("from-*.md"))]
 SMEE = "from-smee-and-ngrok.md"
+WEBHOOK = "from-adnanh-webhook.md"
 
 
 @pytest.mark.parametrize("page", [*CONCEPTS, *FROM])
@@ -37,6 +42,26 @@ def test_the_picture_of_a_retry_shows_the_policy() -> None:
     unit = {"s": 1_000, "m": 60_000, "h": 3_600_000}
     assert tuple(int(number) * unit[name] for number, name in waits) == STANDARD.schedule_ms
     assert drawn.count("<circle") == len(waits) + 1 + CLIENT_ERROR_DELAYS + 1 + 1
+
+
+def test_a_hooks_file_becomes_the_rules_that_the_page_shows() -> None:
+    made = imported([HooksText(block(WEBHOOK, "json"), "hooks.json")], WebhookFlags())
+    assert made.text == block(WEBHOOK, "yaml")
+    assert render_text(made.listed) == block(WEBHOOK, "text")
+    (variable,) = made.secrets
+    assert f"{{env: {variable}}}" in made.text
+
+
+@pytest.mark.long
+def test_the_way_from_webhook_goes_as_written(tmp_path: Path) -> None:
+    (tmp_path / "hooks.json").write_text(block(WEBHOOK, "json"), "utf-8")
+    place = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    *made, served = lines(WEBHOOK)
+    for line, code in zip(made, (1, 0, 0), strict=True):
+        assert subprocess.run(line.split(), cwd=tmp_path, env=place, check=False).returncode == code
+    # What stands before the server is right; the port may be somebody else's here.
+    started = served.replace("router serve", 'test "$DEPLOY_SECRET" = a-long-random-text')
+    subprocess.run(["sh", "-c", started], cwd=tmp_path, env=place, check=True)
 
 
 @pytest.mark.long
