@@ -9,14 +9,17 @@ from router.model.selector import ABOUT
 from tests.unit.cli.conftest import Router
 from tests.unit.cli.test_server_option import Path_, commands
 
-GROUPS = {"new", "shapes", "subscriptions", "token", "store"}
+GROUPS = {"new", "import", "shapes", "subscriptions", "token", "store"}
 """They do nothing but hold commands."""
 
 COMMANDS = {path: one for path, one in commands() if path[0] not in GROUPS or len(path) > 1}
 
 CHOOSING = dict.fromkeys(("login", "use", "logout"), "it chooses the server itself")
 MAKING = dict.fromkeys(
-    ("new rules", "new alert", "new endpoint", "new provider", "completion", "schema", "sink"),
+    (
+        *("new rules", "new alert", "new endpoint", "new provider", "import webhook"),
+        *("completion", "schema", "sink"),
+    ),
     "it needs nothing but its arguments",
 )
 OF_FILES = dict.fromkeys(("check", "test", "providers", "new plugin"), "it is about rules files")
