@@ -6,6 +6,7 @@ from router.cli.output import visible
 from router.expressions.trace import Leaf
 from router.rules import explain_words as words
 from router.rules.explain import MATCHED, ItemReading, RuleReading
+from router.rules.gone_values import GONE
 from router.rules.smallest_change import SmallestChange
 
 _COLUMN = 42
@@ -29,6 +30,8 @@ def verdict(r: RuleReading) -> str:
     mode = "" if r.rule.mode == "live" or r.status in MATCHED else f" ({r.rule.mode})"
     if r.status in MATCHED:
         return MATCHED[r.status]
+    if r.status == "redacted":
+        return f"UNKNOWN{mode}: {GONE} ({', '.join(r.gone)})"
     if r.status == "error":
         return f"ERROR, which is no match{mode}"
     total = len(r.leaves)

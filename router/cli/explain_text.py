@@ -56,12 +56,14 @@ def _event(e: EventReading, whole: bool) -> Iterator[str]:
     near = near_misses(e.rules)
     shown, distant = (near, []) if whole else (near[:NEAR_SHOWN], near[NEAR_SHOWN:])
     errors = [r for r in e.rules if r.status == "error"]
+    unknown = [r for r in e.rules if r.status == "redacted"]
     yield from _group("matched", matched)
+    yield from _group("what they decided on is redacted", unknown)
     yield from _group("near misses, the nearest first", shown)
     yield from _group("errors", errors)
     skipped = [r for r in distant if r.passed is not None]
     yield from _short("skipped by the index", skipped, whole)
-    listed = {r.rule.id for r in (*matched, *shown, *errors, *skipped)}
+    listed = {r.rule.id for r in (*matched, *unknown, *shown, *errors, *skipped)}
     others = {r.rule.id: r for r in (*distant, *e.rules) if r.rule.id not in listed}
     yield from _short("others", list(others.values()), whole)
 

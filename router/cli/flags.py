@@ -6,6 +6,7 @@ WORDS = {
     "api_version": "made by another API version than the endpoint expects",
     "no_id": "the sender's id is missing",
     "no_key": "the dedupe key is missing",
+    "redacted": "values were taken out of it",
     "recovered": "fetched from its sender's API, which could not deliver it",
 }
 

@@ -128,6 +128,9 @@ def _show(place: Options, plan: OperatorPlan) -> None:
     if place.as_json:
         return
     _note_skipped(plan.skipped)
+    if plan.redacted:
+        which = counted(plan.redacted, "delivery")
+        note(f"{which} redacted: matched and run without the values that were taken out")
     if plan.seconds >= 1:
         more = "" if plan.whole else "at least "
         click.echo(f"at this rate it takes {more}{span(int(plan.seconds * 1000))}")

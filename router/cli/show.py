@@ -27,7 +27,7 @@ from router.cli.output import (
 from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery, full_name
+from router.model.delivery import Delivery, Redaction, full_name
 from router.model.job import ENDED, Attempt, Job
 from router.store.values import DeliveryRecord, Selector
 from router.web.pages.shown import verified
@@ -87,6 +87,8 @@ def _follow(place: Options, jobs: tuple[Job, ...]) -> None:
 
 def _as_json(record: DeliveryRecord) -> dict[str, Any]:
     delivery = dates(msgspec.structs.asdict(record.delivery))
+    if record.delivery.redacted is not None:
+        delivery["redacted"] = dates(msgspec.to_builtins(record.delivery.redacted))
     body = delivery.pop("body")
     try:
         delivery["body"] = body.decode("utf-8")
@@ -115,6 +117,7 @@ def _print(record: DeliveryRecord) -> None:
         ("verified", verified(d)),
         ("state", d.state),
         ("flags", flags_text(d.flags) if d.flags else None),
+        ("redacted", None if d.redacted is None else _redacted(d.redacted)),
         ("copies", copies if record.duplicates else None),
         ("replay of", d.replay_of or None),
         ("rules", f"generation {d.generation[:16]}"),
@@ -129,6 +132,12 @@ def _print(record: DeliveryRecord) -> None:
             click.echo(f"{name:<10}{text}")
     _print_request(d)
     _print_jobs(record)
+
+
+def _redacted(mark: Redaction) -> str:
+    """What was taken out, when, and what the body was."""
+    fields = ", ".join(map(visible, mark.paths)) or "events of the batch"
+    return f"{fields} at {aged(mark.at)}; the body came with SHA-256 {mark.sha256}"
 
 
 def _print_request(d: Delivery) -> None:

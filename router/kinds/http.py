@@ -134,6 +134,8 @@ class HttpRequests:
         headers["router-attempt"] = str(job.attempt)
         if job.replay_of:
             headers["router-replay-of"] = job.replay_of
+        if given.delivery.redacted is not None:
+            headers["router-redacted"] = "true"
         if HEADER not in headers:  # the rules send none of their own
             headers[HEADER] = given.traceparent()
         if FORBIDDEN_IN_HEADER.search("".join(headers.values())):

@@ -114,6 +114,8 @@ def child_environment(given: Rendering, passed: tuple[str, ...] = ()) -> dict[st
     job, event = given.job, given.event.name.replace("\0", "")
     values = (job.id, given.delivery.id, event, str(job.attempt))
     env |= zip(WEBHOOK_VARIABLES, values, strict=True)
+    if given.delivery.redacted is not None:
+        env["WEBHOOK_REDACTED"] = "1"
     return env if given.traced is None else env | {VARIABLE: given.traceparent()}
 
 

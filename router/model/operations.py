@@ -84,7 +84,7 @@ class Planned(msgspec.Struct, frozen=True):
     The plan of a replay, or of a change of jobs that there are. `first_at` and `last_at` are when
     the deliveries came, Unix milliseconds; `seconds` is how long its pace will take; `whole` is
     false when there is more than was looked at. `passed` and `earlier` as of a replay; of `revive`,
-    dead jobs that a replay has made again.
+    dead jobs that a replay has made again. Of a replay, so many deliveries are `redacted`.
     """
 
     deliveries: int = 0
@@ -97,6 +97,7 @@ class Planned(msgspec.Struct, frozen=True):
     whole: bool = True
     passed: int = 0
     earlier: str | None = None
+    redacted: int = 0
 
 
 class Audit(msgspec.Struct, frozen=True):

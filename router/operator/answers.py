@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.model.delivery import DeliveryState, DeliverySummary
+from router.model.delivery import DeliveryState, DeliverySummary, Redaction
 from router.model.fetched import Fetched
 from router.model.job import Attempt, Job
 from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayState
@@ -83,6 +83,7 @@ class OneDelivery(msgspec.Struct, frozen=True):
 
     `headers` are (lower-case name, value). Times are Unix milliseconds. `events` are those that
     were new of `event_count`; `damaged`: the disk has changed it, nothing is done with it.
+    `redacted`: what was taken out of it.
     """
 
     id: str
@@ -107,6 +108,7 @@ class OneDelivery(msgspec.Struct, frozen=True):
     events: tuple[EventRow, ...]
     jobs: tuple[Job, ...]
     attempts: tuple[Attempt, ...]
+    redacted: Redaction | None = None
 
 
 class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
@@ -274,7 +276,8 @@ class OperatorPlan(msgspec.Struct, frozen=True):
 
     With `until` in its selector the verb does exactly this. `passed` is what is left out because
     it has been made again already, `earlier` the last replay that did so; `newer` has, of each job
-    that is named and has been made again, its newest run and that one's state.
+    that is named and has been made again, its newest run and that one's state. Of a replay,
+    `redacted` deliveries are among them, whose values are no longer there.
     """
 
     deliveries: int
@@ -289,6 +292,7 @@ class OperatorPlan(msgspec.Struct, frozen=True):
     earlier: EarlierReplay | None
     until: int | None
     newer: dict[str, tuple[str, str]] = {}
+    redacted: int = 0
     dry_run: Literal[True] = True
 
 

@@ -16,12 +16,13 @@ async def plan(finder: ReplaySource, replay: Replay, rate: float | None) -> Plan
     """Count what would be made."""
     parts: Counter[tuple[str, str, str]] = Counter()
     times: list[int] = []
-    total = ReplayBatch(replay.reached)
+    total, redacted = ReplayBatch(replay.reached), 0
     while not total.last and len(times) + total.passed < LOOKED_AT:
         batch = await finder.batch(replay)
         replay = msgspec.structs.replace(replay, reached=batch.reached)
         for stored, jobs in batch.work:
             times.append(stored.delivery.received_at)
+            redacted += stored.delivery.redacted is not None
             parts.update((job.rule, job.action, job.target) for job in jobs)
         total.skipped += batch.skipped
         total.passed += batch.passed
@@ -38,6 +39,7 @@ async def plan(finder: ReplaySource, replay: Replay, rate: float | None) -> Plan
         total.last,
         total.passed,
         total.earlier or None,
+        redacted,
     )
 
 
@@ -56,6 +58,7 @@ def joined(plans: Sequence[Planned]) -> Planned:
         first_at=min(times, default=None),
         last_at=max(times, default=None),
         passed=sum(one.passed for one in plans),
+        redacted=sum(one.redacted for one in plans),
         earlier=max((one.earlier for one in plans if one.earlier is not None), default=None),
     )
 

@@ -383,6 +383,7 @@ def delivery_answer(record: DeliveryRecord, ruleset: Ruleset) -> answers.OneDeli
         events=tuple(answers.EventRow(e.index, e.id, e.name, e.action) for e in record.events),
         jobs=record.jobs,
         attempts=record.attempts,
+        redacted=d.redacted,
     )
 
 

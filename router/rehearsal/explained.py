@@ -13,7 +13,11 @@ from router.rules.ruleset import Ruleset
 
 EVENTS_SHOWN = 3
 _COLUMN = 44
-_STATUSES = {"not matched": "did not match", "error": "could not be evaluated for"}
+_STATUSES = {
+    "not matched": "did not match",
+    "error": "could not be evaluated for",
+    "redacted": "read what is not stored of",
+}
 
 
 class ExplainedEvent(msgspec.Struct, frozen=True):

@@ -12,9 +12,10 @@ import msgspec
 from router.expressions import JSON, Failed, FieldNeed
 from router.expressions.absent import ABSENT
 from router.expressions.trace import Leaf, TracePart, part_of, trace
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery, DeliveryEvent, Redaction
 from router.model.patterns import event_names, wants_event
 from router.providers import ReadEvent, Reading
+from router.rules.gone_values import GONE, GoneValues
 from router.rules.index import index_needs
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
@@ -30,6 +31,7 @@ Status = Literal[
     "quiet",  # an `otherwise` rule beside a live rule that matched
     "not matched",
     "error",
+    "redacted",  # a condition read what is no longer here
     "not for this event",
     "not for this endpoint",
 ]
@@ -71,7 +73,8 @@ class RuleReading(msgspec.Struct, frozen=True):
     in; so is `quieted_by`, the live rules because of which an `otherwise` rule is not evaluated.
 
     `missing` is the least number of leaves that would have to answer otherwise for `match` to
-    hold; if it is 1, `pivots` are the leaves of which one alone would do.
+    hold; if it is 1, `pivots` are the leaves of which one alone would do. `gone` are the fields
+    that its conditions read, and that were taken out of the delivery since.
     """
 
     rule: CompiledRule
@@ -81,6 +84,7 @@ class RuleReading(msgspec.Struct, frozen=True):
     items: tuple[ItemReading, ...] = ()
     passed: Passed | None = None
     quieted_by: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -135,15 +139,18 @@ class Explainer:
         for read in chosen:
             event = read.event(stored.get(read.index, ""))
             scope = event_scope(shared, delivery, event, self._ruleset.defines)
-            rules = self.explain(delivery.endpoint, event, scope)
+            rules = self.explain(delivery.endpoint, event, scope, delivery.redacted)
             found.append(EventReading(event, ids is not None and read.index not in stored, rules))
         return tuple(found)
 
-    def explain(self, endpoint: str, event: DeliveryEvent, scope: Scope) -> tuple[RuleReading, ...]:
-        """Every rule of the file, in its order."""
+    def explain(
+        self, endpoint: str, event: DeliveryEvent, scope: Scope, mark: Redaction | None = None
+    ) -> tuple[RuleReading, ...]:
+        """Every rule of the file, in its order; `mark`: what the delivery no longer has."""
+        gone = GoneValues(mark, self._ruleset.defines)
         passed = self._passed(endpoint, event, scope)
         usual = {
-            rule.id: _read(rule, endpoint, event, scope)
+            rule.id: _read(rule, endpoint, event, scope, gone)
             for rule in self._ruleset.rules
             if not rule.otherwise
         }
@@ -152,12 +159,15 @@ class Explainer:
             for r in usual.values()
             if r.status == "matched" and r.rule.sources is not None
         )
+        unsure = [r.gone for r in usual.values() if r.status == "redacted" and r.rule.sources]
         found = []
         for place, rule in enumerate(self._ruleset.rules):
-            reading = usual.get(rule.id) or _read(rule, endpoint, event, scope)
-            values: dict[str, Any] = {"passed": passed.get(place)}
+            reading = usual.get(rule.id) or _read(rule, endpoint, event, scope, gone)
+            values: dict[str, Any] = {"passed": None if reading.gone else passed.get(place)}
             if rule.otherwise and louder and reading.from_holds and reading.events_hold:
                 values |= {"status": "quiet", "quieted_by": louder}
+            elif rule.otherwise and unsure and reading.status in MATCHED:
+                values |= {"status": "redacted", "gone": unsure[0]}
             found.append(msgspec.structs.replace(reading, **values))
         return tuple(found)
 
@@ -181,21 +191,42 @@ def near_misses(readings: Sequence[RuleReading]) -> list[RuleReading]:
     return sorted(missed, key=lambda r: (r.missing, r.failed))
 
 
-def _read(rule: CompiledRule, endpoint: str, event: DeliveryEvent, scope: Scope) -> RuleReading:
+def _read(
+    rule: CompiledRule, endpoint: str, event: DeliveryEvent, scope: Scope, gone: GoneValues
+) -> RuleReading:
     mine = rule.takes(endpoint)
     names = event_names(endpoint, event.name)
     named = any(wants_event(rule.events, name, event.action) for name in names)
     if not mine or not named:
         status: Status = "not for this event" if mine else "not for this endpoint"
         return RuleReading(rule, status, mine, named)
-    items = items_of(rule, scope)
+    items, fields = _known(items_of(rule, scope), gone)
     if any(item.verdict is False for item in items):
         status = "not matched"
+    elif fields:
+        status = "redacted"
     elif any(isinstance(item.verdict, Failed) for item in items):
         status = "error"
     else:
         status = "matched" if rule.mode == "live" else rule.mode
-    return RuleReading(rule, status, mine, named, items)
+    return RuleReading(rule, status, mine, named, items, gone=fields)
+
+
+def _known(
+    items: tuple[ItemReading, ...], gone: GoneValues
+) -> tuple[tuple[ItemReading, ...], tuple[str, ...]]:
+    """
+    Only what can still be told of the items, and the fields that are missing. Of an item that
+    reads one of them there is no verdict.
+    """
+    found, missing = list[ItemReading](), dict[str, None]()
+    for item in items:
+        fields = [field for leaf in item.leaves for field in gone.fields(leaf)]
+        missing |= dict.fromkeys(fields)
+        leaves = tuple(map(gone.without, item.leaves))
+        unsure = ItemReading(item.source, Failed(GONE), leaves, 0, ())
+        found.append(unsure if fields else item)
+    return tuple(found), tuple(missing)
 
 
 def items_of(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:

@@ -57,6 +57,7 @@ def _rule(r: RuleReading) -> dict[str, Any]:
             "found": r.passed.found,
         },
         "quieted_by": list(r.quieted_by),
+        "gone": list(r.gone),
     }
 
 

@@ -6,6 +6,7 @@ from router.expressions import JSON, Failed, FieldNeed, encode_json
 from router.expressions.trace import Found, Leaf, LeafVerdict
 from router.legible import cut, visible
 from router.rules.explain import ItemReading
+from router.rules.gone_values import GONE
 
 VALUE_MAX = 80
 SIGNS = {"true": "T", "false": "F", "error": "E", "not evaluated": "-"}
@@ -28,7 +29,7 @@ def short(value: JSON) -> str:
 def verdict_word(verdict: bool | Failed) -> LeafVerdict:
     """A verdict as the leaves say theirs."""
     if isinstance(verdict, Failed):
-        return "error"
+        return "not evaluated" if verdict.reason == GONE else "error"
     return "true" if verdict else "false"
 
 
@@ -40,7 +41,7 @@ def is_one_leaf(item: ItemReading) -> bool:
 def leaf_words(leaf: Leaf) -> str:
     """What was found beside a leaf, and why it erred: once each, for a terminal."""
     if leaf.verdict == "not evaluated":
-        return "not evaluated"
+        return leaf.reason or "not evaluated"
     why = "" if leaf.reason is None else visible(leaf.reason)
     texts = [found_words(f, short) for f in leaf.found if f.type != "error"]
     seen = ", ".join(words for words in map(visible, texts) if words != why)

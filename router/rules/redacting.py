@@ -8,6 +8,7 @@ import msgspec
 
 from router.expressions import Expression
 from router.expressions.field_paths import FieldPath, covers, paths_read
+from router.expressions.nodes import Node
 from router.model.delivery import REDACTED, Delivery, Redaction, as_request
 from router.model.settings import Endpoint, Redact
 from router.providers import Provider
@@ -53,19 +54,19 @@ def taken_out(delivery: Delivery, redact: Redact, provider: Provider, at: int) -
     )
 
 
-def reads(expression: Expression, defines: Defines) -> frozenset[FieldPath]:
+def reads(tree: Node, defines: Defines) -> frozenset[FieldPath]:
     """The fields that an expression reads, those of the definitions that it names included."""
     found: set[FieldPath] = set()
     done: set[str] = set()
-    pending = [expression]
+    pending = [tree]
     while pending:
-        for path in paths_read(pending.pop().tree):
+        for path in paths_read(pending.pop()):
             name = str(path[1]) if path[0] == "def" and len(path) > 1 else None
             if name is None:
                 found.add(path)
             elif name in defines and name not in done:
                 done.add(name)
-                pending.append(defines[name])
+                pending.append(defines[name].tree)
     return frozenset(found)
 
 
@@ -89,7 +90,7 @@ class Hidden:
             (one.name, rule.id)
             for one in redacting
             for rule, group in grouped
-            if rule.takes(one.name) and _holds(one, reads(group.value, ruleset.defines))
+            if rule.takes(one.name) and _holds(one, reads(group.value.tree, ruleset.defines))
         )
 
 
@@ -101,7 +102,7 @@ def _holds(endpoint: Endpoint, read: Iterable[FieldPath]) -> bool:
 
 def _hides_key(ruleset: Ruleset, endpoint: Endpoint) -> bool:
     if endpoint.dedupe.mode == "key" and (key := ruleset.dedupe_keys.get(endpoint.name)):
-        return _holds(endpoint, reads(key, ruleset.defines))
+        return _holds(endpoint, reads(key.tree, ruleset.defines))
     number = ruleset.providers[endpoint.provider].definition.id
     if endpoint.dedupe.mode != "id" or number is None:
         return False

@@ -24,7 +24,7 @@ def never_stored(file: CompiledFile) -> Found:
 
 def _lost(file: CompiledFile, written: Written, endpoint: str, redact: Redact) -> Found:
     for expression, base in written.expressions:
-        for path in lost(redact.paths, reads(expression, file.ruleset.defines)):
+        for path in lost(redact.paths, reads(expression.tree, file.ruleset.defines)):
             field = _written_as(redact, path)
             start, end = _span(expression, path)
             yield (

@@ -111,7 +111,7 @@ async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> 
 def arranged(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """All rules beside one event: those that matched first, the nearest next; `more` are left."""
     matched = [r for r in rules if r["status"] in MATCHED]
-    errors = [r for r in rules if r["status"] == "error"]
+    errors = [r for r in rules if r["status"] in ("error", "redacted")]
     missed = [r for r in rules if r["status"] == "not matched"]
     near = sorted(missed, key=lambda r: (r["missing"], r["failed"]))
     first = [*matched, *errors[:NEAR_SHOWN], *near[:NEAR_SHOWN]]

@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from router.errors import UsageError
+from router.model.delivery import Redaction
 from router.model.operations import Change
 from router.model.selector import Criteria
 from router.operator.answers import OperatorPlan
 from router.operator.requests import ChangeRequest, ReplayRequest
 from router.store.sqlite.store import open_store
-from router.store.values import Selector
+from router.store.values import RedactionStep, Rewritten, Selector
 from tests.builders import NOW
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement
@@ -116,3 +117,16 @@ async def test_what_cannot_be_meant_is_said(world: World) -> None:
     for selector in (None, Criteria(rule="on"), Criteria(replay="x", where="payload.id == 1")):
         with pytest.raises(UsageError):
             await world.operator.plan_change("cancel", ChangeRequest((), selector))
+
+
+async def test_the_plan_of_a_replay_counts_what_is_redacted(world: World) -> None:
+    [first, *_] = await world.real.reads.deliveries(Selector())
+    record = await world.real.reads.delivery(first.id)
+    assert record is not None
+    marked = msgspec.structs.replace(record.delivery, redacted=Redaction(NOW, "ab" * 32))
+    for job in record.jobs:
+        await world.real.cancel(Selector(ids=(job.id,)), reason="-", now=NOW)
+    rewritten = Rewritten(marked, record.events, len(record.jobs), len(record.attempts))
+    assert await world.real.redact(RedactionStep((rewritten,)), now=NOW) == 1
+    plan = await world.operator.plan_replay(ReplayRequest((), Criteria(endpoint="shop")))
+    assert (plan.deliveries, plan.redacted) == (4, 1)

@@ -60,7 +60,7 @@ def test_a_definition_reads_what_its_expression_reads() -> None:
         "mail": compiled("payload.email"),
         "both": compiled("def.mail == def.both"),
     }
-    read = reads(compiled("def.both && payload.id > 3"), defines)
+    read = reads(compiled("def.both && payload.id > 3").tree, defines)
     assert read == {("payload", "email"), ("payload", "id")}
     assert lost(a_redact("payload.email").paths, read) == [("payload", "email")]
 

@@ -12,6 +12,7 @@ from router.kinds.http import HttpCall
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
 from router.kinds.shell import ShellCall
+from router.model.delivery import Redaction
 from router.model.job import Predecessor, Skip
 from router.model.settings import Auth, Target
 from router.rules.live import LiveRuleset, SecretValues
@@ -144,6 +145,17 @@ def test_a_replayed_job_says_of_what() -> None:
     """So that a target can tell a replay from a retry."""
     call = http(given={"job": {"replay_of": "job_X"}})
     assert dict(call.headers)["router-replay-of"] == "job_X"
+
+
+def test_what_lacks_redacted_values_says_so() -> None:
+    """So that a target, and a command, can tell it from what came."""
+    mark = Redaction(NOW, "ab" * 32, ("payload.email",))
+    call = http(given={"delivery": {"redacted": mark}})
+    assert dict(call.headers)["router-redacted"] == "true"
+    assert "router-redacted" not in dict(http().headers)
+    command = rendered(a_shell(), delivery={"redacted": mark})
+    assert isinstance(command, ShellCall)
+    assert command.env["WEBHOOK_REDACTED"] == "1"
 
 
 def test_json_keeps_types_and_digits() -> None:
