@@ -7,8 +7,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
-`checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py` and `pages_of_now.py`
-list them.
+`checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py` and
+`tracing.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -41,6 +41,7 @@ from tests.defects.shared_limits import SHARED_LIMITS
 from tests.defects.shared_store import SHARED_STORE
 from tests.defects.short_way import SHORT_WAY
 from tests.defects.testing_rules import TESTING_RULES
+from tests.defects.tracing import TRACING
 from tests.defects.whole_requests import WHOLE_REQUESTS
 from tests.defects.within import WITHIN
 
@@ -77,4 +78,5 @@ ALL = (
     *ALERTS,
     *COUNTING,
     *PAGES_OF_NOW,
+    *TRACING,
 )
