@@ -56,6 +56,7 @@ class Metrics:
         self._make_rules(self._made)
         self._make_jobs(self._made)
         self._make_running(self._made)
+        self._made.process()
 
     def _make_arrivals(self, made: MetricFactory) -> None:
         self._deliveries = made.counter(
@@ -70,6 +71,10 @@ class Metrics:
         )
         self.refusals = self._refused.by_second
         """Requests that an endpoint refused so far, by reason."""
+        self.commit_failed = made.counter(
+            "router_commit_failures", "Genuine deliveries that the store did not take", "endpoint"
+        ).add
+        """One was answered 503, for its commit failed or came too late."""
         self.visited = made.counter(
             "router_visits", "Addresses of proved handshakes, by outcome", "endpoint", "outcome"
         ).add
@@ -172,6 +177,11 @@ class Metrics:
         self._commit = made.histogram(
             "router_commit_seconds", "One commit and sync", COMMIT_BUCKETS
         )
+        self.loop_late = made.histogram(
+            "router_loop_late_seconds", "How late the event loop is, each second", ACK_BUCKETS
+        ).observe
+        """The event loop got to something so many seconds after it was due."""
+        self._ready = made.gauge("router_ready", "Whether /readyz says so: 1 or 0")
         self._reloads = made.counter("router_reloads", "Reloads of the rules file", "outcome")
         self._generation = made.gauge(
             "router_ruleset_info", "The generation in force", "generation"
@@ -264,6 +274,10 @@ class Metrics:
         self._generation.labels(generation).set(1)
         self._reload_ok.set(1)
         self._reloaded_at.set(at / 1000)
+
+    def stands_ready(self, is_ready: bool) -> None:
+        """Whether a delivery could be committed now, and should be sent here."""
+        self._ready.set(int(is_ready))
 
     def reload_failed(self) -> None:
         """The rules file was wrong; the ruleset before it stays."""

@@ -22,7 +22,7 @@ class MetricFactory:
         from prometheus_client.utils import floatToGoString  # noqa: PLC0415
 
         self._registry: Any = prom.CollectorRegistry()
-        self._text = prom.generate_latest
+        self._text, self._process = prom.generate_latest, prom.ProcessCollector
         self._gauge, self._bound = prom.Gauge, floatToGoString
         self._counts, self._stands = CounterMetricFamily, GaugeMetricFamily
         self._spread = HistogramMetricFamily
@@ -67,6 +67,10 @@ class MetricFactory:
             made.begin()
         self._registry.register(made)
         return made
+
+    def process(self) -> None:
+        """What the system counts of this process: time, memory, descriptors."""
+        self._process(registry=self._registry)
 
     def text(self) -> bytes:
         """All families as they stand, in the Prometheus text format."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from router.clock import Clock
 from router.metrics import Metrics
 from router.model.settings import DAY_MS
-from router.model.store_address import SqliteFile
+from router.model.store_address import SqliteFile, StoreAddress
 from router.model.target import TargetNow
 from router.refusals import PROBE
 from router.rules.live import LiveRef
@@ -207,6 +207,19 @@ async def look_at_storage(
             await alerts.keep(fact, None)
 
 
+def disk_of(address: StoreAddress) -> Callable[[], tuple[int, int]]:
+    """The bytes used and all bytes of the disk that the store is on; a database's are unknown."""
+    if not isinstance(address, SqliteFile):
+        return lambda: (0, 1)
+    folder = Path(address.path).absolute().parent
+
+    def disk() -> tuple[int, int]:
+        usage = shutil.disk_usage(folder)
+        return usage.total - usage.free, usage.total
+
+    return disk
+
+
 class ThisNode(NamedTuple):
     """Its name, and what it does for all."""
 
@@ -242,13 +255,7 @@ def watches(
     """
     alerts = Alerts(store, writer.send)
     own = Alerts(store, writer.send, f"own@{here.name}/") if store.shared else alerts
-    address = live.current.ruleset.server.store
-
-    def disk() -> tuple[int, int]:
-        if not isinstance(address, SqliteFile):
-            return 0, 1  # a database's disk is looked after where it is
-        usage = shutil.disk_usage(Path(address.path).absolute().parent)
-        return usage.total - usage.free, usage.total
+    disk = disk_of(live.current.ruleset.server.store)
 
     def secrets() -> dict[str, int]:
         known = live.current.ruleset.secrets.values()

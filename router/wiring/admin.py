@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -28,18 +28,26 @@ LOCAL_NAME = "token"
 
 
 class MetricsPage:
-    """The metrics, with what only the store knows."""
+    """The metrics, with what only the store knows, and why it is `unready`, if it is."""
 
-    def __init__(self, metrics: Metrics, store: StoreReads, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        store: StoreReads,
+        unready: Callable[[], Awaitable[str | None]],
+        clock: Clock,
+    ) -> None:
         self._metrics = metrics
         self._store = store
         self._clock = clock
+        self._unready = unready
         self._work = CostlyAnswer(self._standing, clock)
 
     async def render(self) -> bytes:
         """All of it, in the Prometheus text format."""
         with contextlib.suppress(StoreUnavailable):  # the other numbers are wanted then, too
             self._metrics.work_stands(*await self._work.get())
+        self._metrics.stands_ready(await self._unready() is None)
         self._metrics.log_lines_lost(logs.lost())
         return self._metrics.render()
 

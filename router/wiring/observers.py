@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from router.dispatch import Dispatcher
 from router.dispatch.observed import (
     AttemptEnded,
     Defect,
@@ -66,9 +65,7 @@ class IntakeObserver:
     def handlers(self) -> Handlers:
         """By the type of what is observed."""
         return {
-            CommitFailed: lambda e: self._log.error(
-                "store unavailable", endpoint=e.endpoint, error=str(e.error)
-            ),
+            CommitFailed: self._commit_failed,
             DeliveryRouted: lambda e: self._metrics.routed(e.seconds),
             DeliveryStored: self._stored,
             HandshakeAnswered: self._handshake,
@@ -139,6 +136,10 @@ class IntakeObserver:
     def _handshake(self, e: HandshakeAnswered) -> None:
         self._metrics.delivered(e.endpoint, "handshake")
         self._log.info("handshake", endpoint=e.endpoint, peer=e.peer)
+
+    def _commit_failed(self, e: CommitFailed) -> None:
+        self._metrics.commit_failed(e.endpoint)
+        self._log.error("store unavailable", endpoint=e.endpoint, error=str(e.error))
 
     def _refused(self, e: RequestRefused) -> None:
         refused = e.refused
@@ -296,22 +297,3 @@ def first_names(names: list[str]) -> list[str]:
 @lru_cache(maxsize=1)  # the deliveries of a group took equally long
 def _ms(seconds: float) -> float:
     return round(seconds * 1000, 1)
-
-
-STATES: Mapping[str, int] = {"healthy": 0, "recovering": 1, "failing": 2, "paused": 3}
-
-
-def measure_targets(metrics: Metrics, dispatch: Dispatcher) -> None:
-    """The states of targets, for whoever looks at the metrics."""
-    metrics.watch_each(
-        "target_state",
-        "0 healthy, 1 recovering, 2 failing, 3 paused",
-        "target",
-        lambda: {one.target: STATES[one.state] for one in dispatch.targets()},
-    )
-    metrics.watch_each(
-        "target_deferred_total",
-        "Jobs that came while their target was not called",
-        "target",
-        lambda: {one.target: one.deferred for one in dispatch.targets() if one.deferred},
-    )

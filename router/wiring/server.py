@@ -24,6 +24,7 @@ from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
 from router.serving.conditions import ThisNode, WatchedParts, watches
 from router.serving.counters import CounterWriter
+from router.serving.lateness import watch_lateness
 from router.serving.memory import settle_collector
 from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Joined, Membership
@@ -49,6 +50,7 @@ from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.wiring.action_table import make_actions, make_proofs
 from router.wiring.admin import MetricsPage, callers, other_nodes
+from router.wiring.gauges import measure_parts, measure_store
 from router.wiring.listeners import (
     admin_address,
     admin_listener,
@@ -74,13 +76,7 @@ from router.wiring.management import (
     published_keys,
     questions,
 )
-from router.wiring.observers import (
-    Handlers,
-    Observers,
-    feed_handlers,
-    measure_targets,
-    visit_handlers,
-)
+from router.wiring.observers import Handlers, Observers, feed_handlers, visit_handlers
 from router.wiring.recovery import RecoverableEndpoints, live_token, recoveries_of
 from router.wiring.reloading import reload_steps
 from router.wiring.serve_options import ServeOptions
@@ -173,7 +169,6 @@ class Server:
             ),
         )
         store.listen(self._heard)
-        measure_targets(metrics, self.dispatch)
 
     def _verbs(self, joined: Joined) -> None:
         """Its place among the nodes, what it reports of itself, and what operators do."""
@@ -256,6 +251,8 @@ class Server:
         self.redaction = RedactionUpkeep(
             store=store, live=live, clock=clock, log=logs.get("redact"), claimed=self._claimed
         )
+        measure_store(metrics, live, store, lambda: self.upkeep.size)
+        measure_parts(metrics, self.dispatch, self.certificates)
         self.counting = CounterWriter(
             metrics.rule_totals,
             lambda: (rule.id for rule in live.current.ruleset.rules),
@@ -357,6 +354,7 @@ class Server:
                 "recoveries": self.recoveries.run,
                 "feed": self.feed.run,
                 "heartbeats": self.feed.beat,
+                "loop": partial(watch_lateness, self.clock, self.metrics.loop_late),
             },
             dispatch=self.dispatch,
             store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
@@ -449,7 +447,7 @@ class Server:
             feed=self.feed,
             clock=self.clock,
         )
-        numbers = MetricsPage(self.metrics, self.store.reads, clock=self.clock)
+        numbers = MetricsPage(self.metrics, self.store.reads, self.running.unready, self.clock)
         return admin_api.api(
             services, self.recoveries, reads=self.store.reads, render_metrics=numbers.render
         )

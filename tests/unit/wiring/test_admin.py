@@ -137,16 +137,23 @@ class Store:
 
 async def test_what_the_store_knows_is_asked_for_now_and_then() -> None:
     store, metrics, clock = Store(), Metrics(), ManualClock()
-    numbers = MetricsPage(metrics, store, clock=clock)  # type: ignore[arg-type] # it stands in
+    why: list[str | None] = [None]
+
+    async def unready() -> str | None:
+        return why[0]
+
+    numbers = MetricsPage(metrics, store, unready, clock)  # type: ignore[arg-type] # it stands in
     for _ in range(5):
         await numbers.render()
     assert store.asked == 1
     assert metrics.value("router_jobs_standing", state="waiting") == 3
     assert metrics.value("router_jobs_standing", state="running") == 0
     assert metrics.value("router_lag_seconds") == 4
+    assert metrics.value("router_ready") == 1
     await clock.advance(1)
-    store.fault = True
+    store.fault, why[0] = True, "the disk is full"
     assert b"router_lag_seconds 4.0" in await numbers.render()
+    assert metrics.value("router_ready") == 0
     assert store.asked == 2
 
 

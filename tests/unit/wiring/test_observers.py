@@ -9,7 +9,8 @@ import pytest
 
 from router import log
 from router.dispatch.observed import AttemptEnded, JobCorrupt, LeaseLost
-from router.intake.observed import DeliveryStored, RequestRefused
+from router.errors import StoreUnavailable
+from router.intake.observed import CommitFailed, DeliveryStored, RequestRefused
 from router.metrics import ActivityTotals, Metrics
 from router.model.delivery import Refused
 from router.model.job import Attempt, Settlement
@@ -69,6 +70,15 @@ async def test_a_job_that_nobody_can_read_is_a_line(lines: io.StringIO) -> None:
     )
     (line,) = await said(lines)
     assert (line["event"], line["job"], line["reason"]) == ("dead letter", "job_1", "corrupt")
+
+
+async def test_a_delivery_that_is_not_stored_is_counted_and_logged(lines: io.StringIO) -> None:
+    metrics = Metrics()
+    observe = IntakeObserver(metrics, log.get("intake"), log.get("own")).handlers()[CommitFailed]
+    observe(CommitFailed("shop", StoreUnavailable("the disk is full"), a_delivery()))
+    assert metrics.value("router_commit_failures_total", endpoint="shop") == 1
+    (line,) = await said(lines)
+    assert (line["event"], line["error"]) == ("store unavailable", "the disk is full")
 
 
 async def test_a_death_is_counted_and_logged(lines: io.StringIO) -> None:
