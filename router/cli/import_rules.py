@@ -1,5 +1,6 @@
 """`router import`: rules made of another program's configuration."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,7 @@ def webhook(
     made = imported(texts, _flags(given))
     _write(made, outputs)
     _report(made, outputs)
-    if made.listed:
+    if made.listed or not _is_right(made.text, outputs.output or "rules.yaml"):
         raise click.exceptions.Exit(1)
 
 
@@ -92,22 +93,32 @@ def _write(made: "ImportedRules", outputs: _Outputs) -> None:
     """The files that are asked for; those that are there already are left alone."""
     if outputs.check or not made.taken:
         return
-    if outputs.output is not None:
-        _new_file(Path(outputs.output), made.text, 0o666)
-    if outputs.secrets is not None:
-        lines = [f"{name}={shlex.quote(value)}\n" for name, value in made.secrets.items()]
-        _new_file(Path(outputs.secrets), "".join(lines), _SECRETS_MODE)
+    lines = [f"{name}={shlex.quote(value)}\n" for name, value in made.secrets.items()]
+    files = [(outputs.output, made.text, 0o666), (outputs.secrets, "".join(lines), _SECRETS_MODE)]
+    asked = [(Path(name), text, mode) for name, text, mode in files if name is not None]
+    for path, _, _ in asked:
+        if path.exists():
+            raise UsageError(f"{path} exists already; name another file")
+    for path, text, mode in asked:
+        _new_file(path, text, mode)
 
 
 def _new_file(path: Path, text: str, mode: int) -> None:
-    import os
-
-    if path.exists():
-        raise UsageError(f"{path} exists already; name another file")
     with os_errors_refused(f"cannot write {path}"):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+def _is_right(text: str, path: str) -> bool:
+    """Whether `check` takes the rules; what it refuses is shown."""
+    from router.config import load, render_text
+
+    wrong = [one for one in load(text, path=path, env={}).diagnostics if one.severity == "error"]
+    if wrong:
+        note("this of the rules cannot be used; change it there, or in the hooks:")
+        click.echo(render_text(wrong), err=True, nl=False)
+    return not wrong
 
 
 def _report(made: "ImportedRules", outputs: _Outputs) -> None:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from router.cli.importing.hooks_file import Hook, Parameter
-from router.cli.importing.request_values import ENTIRE, RequestValues
+from router.cli.importing.request_values import RequestValues
 from router.config.spelling import GIVEN_VARIABLE
 
 TIMEOUT = "1h"
@@ -28,6 +28,7 @@ def shell_of(hook: Hook, values: RequestValues) -> dict[str, Any]:
         for given in hook.parameters("pass-environment-to-command")
     }
     files, decoded = _files(hook, values)
+    env = {name: text for name, text in env.items() if name not in files}
     argv = [program.replace("{{", "{{ '{{' }}"), *arguments]
     if decoded:
         code = "".join(_DECODE.format(name) for name in decoded) + 'exec "$@"'
@@ -54,13 +55,14 @@ def _files(hook: Hook, values: RequestValues) -> tuple[dict[str, str], list[str]
 
 
 def _variable(hook: Hook, given: Parameter, name: str) -> str:
-    found = given.variable or _NAMESPACE + ("" if given.source in ENTIRE else name)
-    if not GIVEN_VARIABLE.fullmatch(found):
-        fit = re.sub(r"\W", "_", found, flags=re.ASCII)
-        hook.differs(
-            given.node,
-            f"'{found}' is no name that a shell can read; the command finds it as {fit}",
-            f"say `envname: {fit}`",
-        )
-        return fit
-    return found
+    found = given.variable or _NAMESPACE + name
+    if GIVEN_VARIABLE.fullmatch(found):
+        return found
+    fit = re.sub(r"\W", "_", found, flags=re.ASCII)
+    fit = fit if GIVEN_VARIABLE.fullmatch(fit) else _NAMESPACE + fit
+    hook.differs(
+        given.node,
+        f"no variable of a command may be called '{found}' here; it is {fit}",
+        f"say `envname: {fit}`",
+    )
+    return fit

@@ -9,7 +9,7 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -54,19 +54,7 @@ def sender_of(hook: Hook, trigger: Trigger | None) -> Sender:
     sender = Sender(trigger)
     if trigger is None:
         return sender
-    matches = list(leaves(trigger))
-    proofs = [leaf for leaf in matches if isinstance(leaf, Signed)]
-    if not proofs:
-        tokens = [leaf for leaf in matches if isinstance(leaf, Equals) and leaf.parameter.proves]
-        proofs = tokens if _always_one_of(trigger, tokens) else []  # type: ignore[assignment]
-    elif not _always_one_of(trigger, proofs):
-        hook.refuse(
-            proofs[0].node,
-            "without this signature the hook may run all the same; an endpoint of the router "
-            "lets in all or only what is signed",
-            "make two hooks of it: one that is signed and one that is not",
-        )
-    sender.proofs = {leaf: _proof(hook, leaf) for leaf in proofs}
+    sender.proofs = {leaf: _proof(hook, leaf) for leaf in _proofs_of(hook, trigger)}
     sender.rest = _without_places(hook, sender, trigger)
     for leaf in leaves(sender.rest) if sender.rest else ():
         if isinstance(leaf, FromRange):
@@ -76,6 +64,47 @@ def sender_of(hook: Hook, trigger: Trigger | None) -> Sender:
                 "make two hooks of it, each with its own `ip-whitelist`",
             )
     return sender
+
+
+def _proofs_of(hook: Hook, trigger: Trigger) -> Sequence[Signed | Equals]:
+    """The matches of which one must hold: signatures, else tokens."""
+    matches = list(leaves(trigger))
+    signatures = [leaf for leaf in matches if isinstance(leaf, Signed)]
+    if not signatures:
+        tokens = [leaf for leaf in matches if isinstance(leaf, Equals) and leaf.parameter.proves]
+        choices = [tokens, *([token] for token in tokens)]
+        fit = (c for c in choices if _always_one_of(trigger, c) and not _asks_two(trigger, c))
+        return next(fit, [])
+    first = signatures[0].node
+    if not _always_one_of(trigger, signatures):
+        hook.refuse(
+            first,
+            "without this signature the hook may run all the same; an endpoint of the router "
+            "lets in all or only what is signed",
+            "make two hooks of it: one that is signed and one that is not",
+        )
+    elif _asks_two(trigger, signatures):
+        hook.refuse(
+            first,
+            "two signatures at once prove nothing more here: one is enough",
+            "leave one of them, or write a provider with `together: true`",
+        )
+    elif len(signatures) > 1 and not hook.flag("trigger-signature-soft-failures"):
+        hook.differs(
+            first,
+            "where this signature is wrong webhook looks at no other; here any of them is enough",
+            "which `trigger-signature-soft-failures` says in webhook",
+        )
+    return signatures
+
+
+def _asks_two(trigger: Trigger, proofs: Sequence[Any]) -> bool:
+    """Whether two of these may be needed at once."""
+    if not isinstance(trigger, All | AnyOf):
+        return False
+    with_one = [rule for rule in trigger.rules if any(leaf in proofs for leaf in leaves(rule))]
+    at_once = isinstance(trigger, All) and len(with_one) > 1
+    return at_once or any(_asks_two(rule, proofs) for rule in with_one)
 
 
 def proved_by(sender: Sender, names: dict[Trigger, str]) -> Callable[[Trigger], Formula | None]:
@@ -93,7 +122,7 @@ def proved_by(sender: Sender, names: dict[Trigger, str]) -> Callable[[Trigger], 
     return proved
 
 
-def _always_one_of(trigger: Trigger, proofs: list[Any]) -> bool:
+def _always_one_of(trigger: Trigger, proofs: Sequence[Any]) -> bool:
     """Whether the rule cannot be true without one of these."""
     if isinstance(trigger, All):
         return any(_always_one_of(rule, proofs) for rule in trigger.rules)

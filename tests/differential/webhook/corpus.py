@@ -115,6 +115,7 @@ HOOKS: dict[str, Hook] = {
         "trigger-rule": {"or": [signed(), signed(OTHER)]},
         "trigger-signature-soft-failures": True,
     },
+    "rotated-hard": {"trigger-rule": {"or": [signed(), signed(OTHER)]}},
     "either": {
         "trigger-rule": {
             "or": [{"and": [signed(), value("x", "1")]}, {"and": [signed(OTHER), value("x", "2")]}]
@@ -130,6 +131,9 @@ HOOKS: dict[str, Hook] = {
         "trigger-rule": {
             "or": [value("X-Token", SECRET, "header"), value("X-Token", OTHER, "header")]
         }
+    },
+    "both-tokens": {
+        "trigger-rule": {"and": [value("X-Token", SECRET, "header"), value("token", OTHER, "url")]}
     },
     "token-beside": {"trigger-rule": {"or": [value("X-Token", SECRET, "header"), value("x", "1")]}},
     "scalr": {"trigger-rule": {"match": {"type": "scalr-signature", "secret": SECRET}}},
@@ -257,6 +261,11 @@ def _proofs() -> list[Case]:
             found += [
                 Case(with_signature({"x": x}, s, hook)) for s in ("{}", "sha256={other}", WRONG)
             ]
+    found += [
+        Case(with_signature({}, "{}", "rotated-hard")),
+        Case(with_signature({}, "sha256={other}", "rotated-hard"), "listed"),
+        Case(with_signature({}, WRONG, "rotated-hard")),
+    ]
     for algorithm in ("sha1", "sha512"):
         right = f"{algorithm}={hmac_of(SECRET, b'{}', algorithm)}"
         for text in (right, right.upper(), "sha256=" + right):
@@ -264,6 +273,8 @@ def _proofs() -> list[Case]:
     for token in (SECRET, OTHER, ""):
         found += [
             Case(jsoned("token", {"x": "1"}, headers={"X-Token": token})),
+            Case(jsoned("both-tokens", {}, query=f"token={OTHER}", headers={"X-Token": token})),
+            Case(jsoned("both-tokens", {}, query=f"token={token}", headers={"X-Token": SECRET})),
             Case(jsoned("two-tokens", {}, headers={"X-Token": token})),
             Case(jsoned("token-beside", {"x": "2"}, headers={"X-Token": token})),
             Case(jsoned("bearer", {}, headers={"Authorization": f"Bearer {token}"})),

@@ -46,6 +46,8 @@ def test_files_are_written_and_never_written_over(router: Router) -> None:
     again = router(*made)
     assert again.code == 2
     assert "rules.yaml exists already; name another file" in again.err
+    assert router(*made[:-3], "other.yaml", *made[-2:]).code == 2
+    assert not Path("other.yaml").exists()
 
 
 def test_what_is_listed_makes_the_exit_code_1(router: Router) -> None:
@@ -80,6 +82,15 @@ def test_without_a_hook_that_can_be_taken_nothing_is_written(router: Router) -> 
     assert ran.code == 1
     assert "0 of 1 hook taken over" in ran.err
     assert not Path("rules.yaml").exists()
+
+
+def test_what_the_rules_cannot_hold_is_shown_as_check_shows_it(router: Router) -> None:
+    match = {"type": "regex", "regex": "a" * 1001, "parameter": {"source": "url", "name": "q"}}
+    Path("long.json").write_text(json.dumps([HOOK | {"trigger-rule": {"match": match}}]))
+    ran = router("import", "webhook", "long.json", "-o", "long.yaml")
+    assert ran.code == 1
+    assert "long.yaml:" in ran.err
+    assert "error bad-pattern" in ran.err
 
 
 @pytest.mark.parametrize(

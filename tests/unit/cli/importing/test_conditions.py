@@ -72,6 +72,8 @@ def test_what_shows_who_sends_stands_in_no_rule_but_as_a_hash() -> None:
         ({"or": [A, value("remote-addr", "x", "request")]}, "'request' cannot be read here"),
         ({"match": {"type": "glob"}}, "webhook knows no match of type 'glob'"),
         ({"or": [signed("s"), A]}, "without this signature the hook may run all the same"),
+        ({"and": [signed("s"), signed("t")]}, "two signatures at once"),
+        ({"and": [A, {"or": [{"and": [signed("s"), signed("t")]}]}]}, "two signatures at once"),
         ({"not": signed("s")}, "without this signature the hook may run all the same"),
         (signed(""), "finds no signature right without a secret"),
         (signed("s", type_="payload-hmac-md5"), "knows no match of type 'payload-hmac-md5'"),
@@ -81,6 +83,11 @@ def test_what_shows_who_sends_stands_in_no_rule_but_as_a_hash() -> None:
 def test_what_cannot_be_said_keeps_the_hook_out(rule: dict[str, Any], words: str) -> None:
     (line,) = [line for line in said({"trigger-rule": rule}) if line.startswith("error")][:1]
     assert words in line
+
+
+def test_of_two_tokens_one_proves_and_one_is_compared() -> None:
+    two = {"and": [value("X-Token", "s", "header"), value("token", "t", "url")]}
+    assert match_of(two).startswith("sha256(query.token) == ")
 
 
 def test_the_keys_of_compared_json_are_in_another_order() -> None:

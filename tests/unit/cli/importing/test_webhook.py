@@ -177,7 +177,9 @@ def test_what_cannot_be_run_alike_keeps_the_hook_out(hook: dict[str, Any], words
         ({"trigger-rule-mismatch-http-response-code": 400}, "400 is not answered"),
         ({"trigger-rule-mismatch-http-response-code": 202}, "202 is not answered"),
         ({"include-command-output-in-response": True}, "answered before the command runs"),
-        ({"pass-environment-to-command": [given("X-A", "header")]}, "finds it as HOOK_X_A"),
+        ({"pass-environment-to-command": [given("X-A", "header")]}, "it is HOOK_X_A"),
+        ({"pass-file-to-command": [given("a", envname="WEBHOOK_A")]}, "it is HOOK_WEBHOOK_A"),
+        ({"trigger-rule": {"or": [signed("s"), signed("t")]}}, "any of them is enough"),
         ({"trigger-rule": value("token", "x")}, "JSON of at most 64 KiB"),
         (
             {"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "::1"}}},
