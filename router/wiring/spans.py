@@ -28,7 +28,7 @@ from router.log import Log
 from router.model.delivery import Delivery
 from router.model.job import Job, Settlement
 from router.model.observed import Observed
-from router.model.trace import SAMPLED, UNSAMPLED, SpanIds, of_attempt, of_delivery, of_sender
+from router.model.trace import SAMPLED, SpanIds, of_attempt, of_delivery, of_sender
 from router.serving.own_events import OwnEventStored
 from router.store.values import Acceptance, Duplicate
 from router.wiring.observers import Handlers, first_names
@@ -63,7 +63,7 @@ class Spans:
         self._resource = Resource.create(resource).merge(OTELResourceDetector().detect())
         self._sampler = TracerProvider(shutdown_on_exit=False).sampler  # the variables' own
         self._scope = InstrumentationScope(NAME, __version__)
-        self._accepted = lru_cache(maxsize=DELIVERIES)(self._span_of)
+        self._recorded = lru_cache(maxsize=DELIVERIES)(self._if_sampled)
         self._failed = False
 
     def handlers(self) -> Handlers:
@@ -80,7 +80,7 @@ class Spans:
 
     def traceparent(self, _delivery: Delivery, job: Job) -> str:
         """The span that an attempt of this job will be."""
-        accepted = self._accepted(job.delivery)
+        accepted = self._recorded(job.delivery) or of_delivery(job.delivery)
         return str(accepted._replace(span=of_attempt(job.id, job.attempt)))
 
     async def close(self) -> None:
@@ -111,15 +111,15 @@ class Spans:
 
         return handle
 
-    def _span_of(self, delivery: str) -> SpanIds:
-        """In which it was accepted, and whether its trace is sampled."""
+    def _if_sampled(self, delivery: str) -> SpanIds | None:
+        """The span in which it was accepted; None: its trace is not sampled."""
         ids = of_delivery(delivery)
         try:
             asked = self._sampler.should_sample(None, int(ids.trace, 16), NAME)
         except Exception:  # noqa: BLE001 - a sampler of the operator's own: the job goes on
-            return ids
+            return None
         is_sampled = asked.decision is Decision.RECORD_AND_SAMPLE
-        return ids._replace(flags=SAMPLED) if is_sampled else ids
+        return ids._replace(flags=SAMPLED) if is_sampled else None
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -144,6 +144,8 @@ class Spans:
         self, accepted: Acceptance, began: int, more: Attributes, links: Sequence[SpanIds]
     ) -> None:
         delivery, events = accepted.delivery, accepted.events
+        if self._recorded(delivery.id) is None:
+            return
         sender = of_sender(delivery)
         more["router.state"] = delivery.state
         more["router.events"] = first_names([event.name for event in events])
@@ -159,12 +161,15 @@ class Spans:
     def _sent(
         self, delivery: Delivery, began: int, more: Attributes, links: Sequence[SpanIds]
     ) -> None:
-        attributes = _of_message("accept", "send", delivery.endpoint, delivery.id) | more
-        took = began, self._now_ns()
-        self._span(self._accepted(delivery.id), None, SpanKind.PRODUCER, took, attributes, links)
+        if (ids := self._recorded(delivery.id)) is not None:
+            attributes = _of_message("accept", "send", delivery.endpoint, delivery.id) | more
+            took = began, self._now_ns()
+            self._span(ids, None, SpanKind.PRODUCER, took, attributes, links)
 
     def _routed(self, e: DeliveryRouted) -> None:
-        accepted, end = self._accepted(e.delivery.id), self._now_ns()
+        if (accepted := self._recorded(e.delivery.id)) is None:
+            return
+        end = self._now_ns()
         attributes = {
             "messaging.operation.name": "route",
             "messaging.destination.name": e.delivery.endpoint,
@@ -176,7 +181,10 @@ class Spans:
         self._span(ids, accepted, SpanKind.INTERNAL, took, attributes, [])
 
     def _attempt_ended(self, e: AttemptEnded) -> None:
-        job, attempt, accepted = e.job, e.settlement.attempt, self._accepted(e.job.delivery)
+        job, attempt, accepted = e.job, e.settlement.attempt, self._recorded(e.job.delivery)
+        if accepted is None:
+            self._own(e.own)
+            return
         ids = accepted._replace(span=of_attempt(job.id, attempt.number))
         self._own(e.own, ids)
         took = attempt.started_at * _MS, attempt.ended_at * _MS
@@ -193,8 +201,6 @@ class Spans:
         links: Sequence[SpanIds],
     ) -> None:
         """Made directly: a Tracer takes five times as long, for a span that is still under way."""
-        if ids.flags == UNSAMPLED:
-            return
         verb, place = attributes["messaging.operation.name"], "messaging.destination.name"
         began, end = took
         span = ReadableSpan(

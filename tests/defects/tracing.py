@@ -25,7 +25,7 @@ TRACING = (
     defect(
         250,
         "what is not sampled is recorded all the same",
-        Edit(_SPANS, "if is_sampled else ids", "if ids else ids"),
+        Edit(_SPANS, "if is_sampled else None", "if ids else None"),
         f"{_MADE}_what_is_not_sampled_is_not_made_and_is_told_so",
     ),
     defect(
