@@ -40,6 +40,7 @@ from benchmarks import (
     start,
     stress,
     table,
+    traces,
 )
 from benchmarks.bench import Bench, WrongFigures
 from benchmarks.figures import Figures, Row
@@ -81,6 +82,7 @@ ALL = {**SHORT, **HEAVY, **PRESSURE}
 NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "profile": profiling.profile,
     "fleet": fleet.fleet,
+    "traces": traces.traces,
 }
 """Run by name alone, and are not recorded."""
 ALONE = {*PRESSURE, "fleet"}
