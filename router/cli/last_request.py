@@ -37,6 +37,13 @@ def remember(folder: Path, endpoint: str, request: SentRequest) -> None:
             file.write(msgspec.json.encode(request))
 
 
+def forget(folder: Path, endpoint: str) -> None:
+    """Keep none. Raises UsageError: it cannot be removed."""
+    path = path_of(folder, endpoint)
+    with os_errors_refused(f"cannot remove {path}"):
+        path.unlink(missing_ok=True)
+
+
 def last_of(folder: Path, endpoint: str) -> SentRequest | None:
     """The request kept for an endpoint; None: none, or not readable as one."""
     try:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from router.cli.completion_values import endpoint_names, event_names
-from router.cli.last_request import SentRequest, last_of, remember
+from router.cli.last_request import SentRequest, forget, last_of, remember
 from router.cli.options import Options, addressed, place_options
 from router.cli.output import print_json, print_table, visible
 from router.cli.send_requests import SendOptions, SendResult, Signer, fresh, is_expected, send_each
@@ -65,6 +65,9 @@ def _send(place: Options, ruleset: Ruleset, options: SendOptions) -> list[SendRe
     folder = ruleset.server.state.parent
     requests = _requests(place, ruleset, options)
     lasting = not (options.tamper or options.again or options.handshake)
+    if _redacts(ruleset, options):
+        lasting = False
+        forget(folder, options.endpoint)
 
     def kept() -> Iterator[SentRequest]:
         for number, request in enumerate(requests, start=1):
@@ -91,10 +94,18 @@ def _requests(place: Options, ruleset: Ruleset, options: SendOptions) -> Iterato
         return Signer(place, ruleset, options).questions()
     if not options.again:
         return fresh(Signer(place, ruleset, options), options)
+    if _redacts(ruleset, options):
+        raise UsageError(f"requests to {options.endpoint} are not kept, as it redacts: send anew")
     last = last_of(ruleset.server.state.parent, options.endpoint)
     if last is None:
         raise UsageError(f"nothing was sent to {options.endpoint} yet; send once without --again")
     return iter([last] * options.count)
+
+
+def _redacts(ruleset: Ruleset, options: SendOptions) -> bool:
+    """Whether what is taken out of the store must not stay in a file beside it."""
+    endpoint = ruleset.endpoints.get(options.endpoint)
+    return endpoint is not None and endpoint.redact is not None
 
 
 def _line(result: SendResult, options: SendOptions) -> str:

@@ -29,15 +29,17 @@ from router.store.values import (
 )
 
 INTERVAL_S = 1.0
-PAUSE_S = 0.05
+PAUSE_S = 0.02
 """Between two steps while there is more to do: accepting need not wait for long."""
 DUE_MAX = 50
+BODIES_MAX = 1_048_576
+"""Bytes of bodies that one step writes anew; the last one may go beyond."""
 LARGE_BODY = 256 * 1024
 """Bytes from which a body is looked through in a thread of its own."""
 FACT = "redact"
 """How far the deliveries were looked at, and for what."""
-WAIT_MIN_MS, WAIT_MAX_MS, PATIENCE = 1_000, 3_600_000, 8
-"""What is still open is looked at again after an eighth of its age, within these bounds."""
+WAIT_MIN_MS, WAIT_MAX_MS, PATIENCE = 1_000, 3_600_000, 4
+"""What is still open is looked at again after a quarter of its age, within these bounds."""
 
 Wanted = Mapping[str, Redact]
 
@@ -82,7 +84,8 @@ class RedactionUpkeep:
         now, step = self._clock.ledger(), _Step(self._store, live, wanted, self._clock)
         due = await self._store.reads.due_redactions(now, DUE_MAX)
         for id_ in due:
-            await step.look_again(id_)
+            if step.bytes < BODIES_MAX:
+                await step.look_again(id_)
         known, following = await self._following(wanted)
         for stored in following.deliveries:
             await step.look(stored.delivery, stored.history)
@@ -92,7 +95,7 @@ class RedactionUpkeep:
         done = RedactionStep(tuple(step.rewritten), step.later, facts)
         if count := await self._store.redact(done, now=now):
             self._log.info("redacted", deliveries=count)
-        return following.more or len(due) == DUE_MAX
+        return following.more or len(due) == DUE_MAX or step.bytes >= BODIES_MAX
 
     async def _following(self, wanted: Wanted) -> tuple[object, Following]:
         """How far it has come, as the store knows it, and the deliveries from there on."""
@@ -120,6 +123,7 @@ class _Step:
         self._store, self._live, self._wanted, self._clock = store, live, wanted, clock
         self.rewritten: list[Rewritten] = []
         self.later: dict[str, int | None] = {}
+        self.bytes = 0
 
     async def look_again(self, id_: str) -> None:
         """At one that was too early."""
@@ -137,6 +141,7 @@ class _Step:
         record = await self._store.reads.delivery(delivery.id)
         if record is None or record.delivery.damaged:
             return
+        self.bytes += len(delivery.body)
         if len(delivery.body) > LARGE_BODY:
             self.rewritten.append(await asyncio.to_thread(self._rewritten, record, redact))
         else:

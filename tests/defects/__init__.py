@@ -7,8 +7,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
-`checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py` and
-`tracing.py` list them.
+`checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
+`tracing.py` and `redacting.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -33,6 +33,7 @@ from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.proving_functions import PROVING_FUNCTIONS
 from tests.defects.published import PUBLISHED
 from tests.defects.reading_others import READING_OTHERS
+from tests.defects.redacting import REDACTING
 from tests.defects.rendering import RENDERING
 from tests.defects.rollout import ROLLOUT
 from tests.defects.runs_at_once import RUNS_AT_ONCE
@@ -79,4 +80,5 @@ ALL = (
     *COUNTING,
     *PAGES_OF_NOW,
     *TRACING,
+    *REDACTING,
 )

@@ -128,6 +128,20 @@ def test_again_repeats_the_last_bytes(router: Router, rules: Path, sink: MakeSin
     assert header(first, "x-shopify-webhook-id") == header(again, "x-shopify-webhook-id")
 
 
+def test_of_an_endpoint_that_redacts_no_request_is_kept(
+    router: Router, rules: Path, sink: MakeSink
+) -> None:
+    it = sink()
+    sent = ("send", "-f", rules, "shop", "orders/paid", "--to", it.url)
+    assert router(*sent).code == 0
+    [kept] = rules.parent.glob(".router-last-shop.json")
+    redact = "secrets: shop, redact: [payload.email]}"
+    rules.write_text(rules.read_text().replace("secrets: shop}", redact, 1))
+    assert router(*sent).code == 0
+    assert not kept.exists()
+    assert "not kept, as it redacts" in router("send", "-f", rules, "shop", "--again").err
+
+
 def test_again_needs_something_to_repeat(router: Router, rules: Path) -> None:
     ran = router("send", "-f", rules, "shop", "--again")
     assert ran.code == 2
