@@ -76,6 +76,11 @@ class Refusals:
         """The newest refusals, newest first."""
         return list(self._recent)[: -limit - 1 : -1]
 
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._recent.clear()
+        self._kept.clear()
+
     def keep(self, endpoint: str, reason: str, at: int, request: InboundRequest) -> str:
         """Keep a request that holds no credentials any more; the id to ask for it by."""
         self._count += 1

@@ -29,6 +29,7 @@ GROUPS: Mapping[str, Rows] = {
         "replay": ("router.cli.replay", "Run stored deliveries or jobs again, as new jobs."),
         "revive": ("router.cli.operate", "Try dead jobs again from the start."),
         "cancel": ("router.cli.operate", "End jobs that have not run yet."),
+        "erase": ("router.cli.erase", "Erase one person's data, and all that came of it."),
     },
     "Develop rules": {
         "check": ("router.cli.check", "Find the mistakes in a rules file, without running it."),

@@ -10,7 +10,7 @@ from router.cli.output import note, visible
 from router.cli.remote import Questions
 from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery, as_request
+from router.model.delivery import Delivery
 from router.providers import Reading
 from router.rules.explain import EventReading, Explainer, unrouted
 from router.rules.ruleset import Ruleset
@@ -63,7 +63,7 @@ def explain_stored(place: Options, identity: str, number: int | None) -> Explana
     if provider is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
     delivery = msgspec.structs.replace(delivery, provider=provider.name)
-    reading = provider.read(as_request(delivery))
+    reading = provider.read_stored(delivery)
     return _explained(delivery, record, reading, ruleset, by, number)
 
 

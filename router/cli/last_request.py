@@ -1,11 +1,15 @@
 """The last request sent to each endpoint, kept for `send --again`."""
 
+import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from router.errors import os_errors_refused
+
+_NAME = ".router-last-"
 
 
 class SentRequest(msgspec.Struct, frozen=True):
@@ -19,7 +23,7 @@ class SentRequest(msgspec.Struct, frozen=True):
 
 def path_of(folder: Path, endpoint: str) -> Path:
     """Where the last request of an endpoint lies, in the folder of what is beside the store."""
-    return folder / f".router-last-{endpoint}.json"
+    return folder / f"{_NAME}{endpoint}.json"
 
 
 def remember(folder: Path, endpoint: str, request: SentRequest) -> None:
@@ -50,3 +54,16 @@ def last_of(folder: Path, endpoint: str) -> SentRequest | None:
         return msgspec.json.decode(path_of(folder, endpoint).read_bytes(), type=SentRequest)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def forget_naming(folder: Path, texts: Iterable[str]) -> None:
+    """
+    Keep none in whose body one of these texts stands, as it is or as JSON writes it. Raises as
+    `forget`.
+    """
+    written = {form.encode() for text in texts for form in (text, json.dumps(text)[1:-1])}
+    for path in folder.glob(path_of(folder, "*").name):
+        endpoint = path.stem.removeprefix(_NAME)
+        kept = last_of(folder, endpoint)
+        if kept is not None and any(text in kept.body for text in written):
+            forget(folder, endpoint)

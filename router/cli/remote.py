@@ -18,6 +18,7 @@ from router.operator.requests import (
     BackupNote,
     By,
     ChangeRequest,
+    EraseRequest,
     PruneRequest,
     RememberRequest,
     ReplayRequest,
@@ -136,6 +137,23 @@ class RemoteOperator:
         """How far a replay is."""
         path = f"/api/replays/{quote(id_, safe='')}"
         return self._client.read(path, {}, answers.ReplayProgress)
+
+    async def plan_erase(self, request: EraseRequest) -> answers.ErasurePlan:
+        """What `erase` would take out."""
+        return self._post("erase", request, answers.ErasurePlan, dry_run=True)
+
+    async def erase(self, request: EraseRequest, _by: By = LOCAL) -> answers.ErasureProgress:
+        """Erase it; perhaps that is not done yet."""
+        return self._post("erase", request, answers.ErasureProgress)
+
+    async def known_erasures(self) -> answers.Erasures:
+        """Those under way there."""
+        return self._client.read("/api/erasures", {}, answers.Erasures)
+
+    async def erasure(self, id_: str) -> answers.ErasureProgress:
+        """How far one is."""
+        path = f"/api/erasures/{quote(id_, safe='')}"
+        return self._client.read(path, {}, answers.ErasureProgress)
 
     async def plan_change(self, verb: Change, request: ChangeRequest) -> answers.OperatorPlan:
         """What the verb would change."""

@@ -14,7 +14,7 @@ from router.cli.open_store import read_store
 from router.cli.options import Options, endpoint_among, place_options
 from router.cli.output import note, print_list
 from router.config.learned_shapes import FOLDER
-from router.model.delivery import Delivery, as_request
+from router.model.delivery import Delivery
 from router.operator.search import Search
 from router.rules.ruleset import Ruleset
 from router.store.values import Selector
@@ -115,7 +115,7 @@ class Lesson:
         provider = self._providers.get(delivery.provider)
         if not proved or provider is None or delivery.replay_of or delivery.damaged:
             return
-        reading = provider.read(as_request(delivery))
+        reading = provider.read_stored(delivery)
         if reading.state != "routed" or delivery.state in ("unparsed", "too_complex"):
             return
         for event in reading.events:

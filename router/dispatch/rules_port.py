@@ -11,7 +11,7 @@ from router.dispatch.protocol import Render, Results
 from router.errors import RenderError
 from router.kinds import ADDRESSED, KINDS
 from router.kinds.kind import ActionCall
-from router.model.delivery import Delivery, DeliveryEvent, as_request
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ActionKind, Job, Skip, Work
 from router.model.retry import NONE
 from router.model.settings import OWN, TargetLimits
@@ -101,7 +101,7 @@ def _events(
         provider = own()
     if provider is None:
         raise RenderError("event", f"there is no provider {delivery.provider!r} any more")
-    reading = provider.read(as_request(delivery))
+    reading = provider.read_stored(delivery)
     return {e.index: e.event() for e in reading.events}
 
 

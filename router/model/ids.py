@@ -7,7 +7,7 @@ DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [a + b for a in DIGITS for b in DIGITS]
 _COUNT_MAX = 2**20 - 1
 
-Prefix = Literal["dlv", "evt", "job", "rpl", "aud"]
+Prefix = Literal["dlv", "evt", "job", "rpl", "aud", "ers"]
 
 
 class Ids:

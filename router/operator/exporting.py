@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from router.expressions import NotJson, decode_json
-from router.model.delivery import as_request
 from router.model.job import Attempt, Job
 from router.operator.subject import SubjectData
 from router.operator.times import dates
@@ -64,7 +63,7 @@ def _events(data: SubjectData, record: DeliveryRecord, ruleset: Ruleset) -> list
     if provider is None:
         return []
     ids = {entry.index: entry.id for entry in record.events}
-    read = provider.read(as_request(record.delivery)).events
+    read = provider.read_stored(record.delivery).events
     return [
         {"index": e.index, "id": ids.get(e.index), "name": e.name, "action": e.action,
          "payload": e.payload}

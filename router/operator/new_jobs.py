@@ -4,7 +4,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
-from router.model.delivery import Delivery, as_request
+from router.model.delivery import Delivery
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
 from router.model.settings import Dedupe, Endpoint
@@ -39,7 +39,7 @@ class NewJobs:
         if delivery.damaged:
             raise NotFound(f"{delivery.id} is corrupt: it is not what was accepted")
         live = self._live.current
-        reading = provider_of(delivery, live.ruleset).read(as_request(delivery))
+        reading = provider_of(delivery, live.ruleset).read_stored(delivery)
         planner = Planner(live, self._ids, lambda _target, _kind: None)
         again = msgspec.structs.replace(delivery, replay_of=delivery.id)
         plan = planner.plan(again, reading, _UNGUARDED, self._clock.now(), self._clock.ledger())

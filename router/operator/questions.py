@@ -14,7 +14,7 @@ from router.clock import Clock
 from router.errors import NotFound
 from router.expressions import encode_json
 from router.legible import exact
-from router.model.delivery import DeliverySummary, as_request, full_name
+from router.model.delivery import DeliverySummary, full_name
 from router.model.job import Job
 from router.model.operations import Replay
 from router.model.target import TargetNow
@@ -411,7 +411,7 @@ def _events(
     delivery = record.delivery
     if (provider := ruleset.providers.get(delivery.provider)) is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
-    reading = provider.read(as_request(delivery))
+    reading = provider.read_stored(delivery)
     if (reason := unrouted(delivery, reading)) is not None:
         return reason, []
     chosen = reading.events if number is None else reading.events[number : number + 1]

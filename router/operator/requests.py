@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, get_args
+from hashlib import sha256
+from typing import Any, Self, get_args
 
 import msgspec
 
@@ -49,6 +50,11 @@ class ChangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
         given: dict[str, Any] = msgspec.to_builtins(self)
         return given | ({"ids": list(self.ids)} if self.ids else {})
 
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """What `as_json` gave."""
+        return msgspec.convert(kept, cls)
+
 
 class ReplayRequest(ChangeRequest, frozen=True):
     """
@@ -82,11 +88,6 @@ class ReplayRequest(ChangeRequest, frozen=True):
         given.pop("name", None)
         return given
 
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> "ReplayRequest":
-        """What `as_json` gave."""
-        return msgspec.convert(kept, cls)
-
     def is_same(self, other: "ReplayRequest") -> bool:
         """
         Whether both are for the same. Times and the rate do not count: `--since 2h` is another
@@ -108,6 +109,31 @@ def _timeless(request: ReplayRequest) -> tuple[Any, ...]:
     if (selector := request.selector) is not None:
         selector = msgspec.structs.replace(Selector.of(selector), since=None, until=None)
     return request.ids, selector, request.recorded, request.again
+
+
+class EraseRequest(ChangeRequest, frozen=True):
+    """
+    What to erase: deliveries by id, or those of a selector, of a batch only the events that its
+    condition fits. `cancel`: jobs that have not run are cancelled first, else they run.
+    """
+
+    cancel: bool = False
+
+    def check(self) -> None:
+        """Raises UsageError: nothing is named or selected, or only some of it."""
+        super().check()
+        if self.selector is not None and self.selector.limit is not None:
+            raise UsageError("everything that is selected is erased: leave the limit out")
+
+    def told(self) -> dict[str, Any]:
+        """For the audit: what was selected, but of the condition and its values a digest alone."""
+        given = self.as_json()
+        selector = given.get("selector", {})
+        where = {name: selector.pop(name) for name in ("where", "var") if name in selector}
+        if where:
+            text = msgspec.json.encode(where, order="sorted")
+            selector["where"] = f"sha256:{sha256(text).hexdigest()}"
+        return given
 
 
 class PruneRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -79,13 +79,25 @@ class SubjectSearch:
     async def data(self, stored: Stored) -> SubjectData | None:
         """What of a delivery fits the condition; None: nothing does."""
         await asyncio.sleep(0)  # reading a body takes its time: others have their turn
-        if self.where is None:
-            return _whole(stored)
-        fitting, count = self.where.fitting(stored.delivery)
+        fitting, count = set(range(stored.delivery.event_count)), stored.delivery.event_count
+        if self.where is not None:
+            fitting, count = self.where.fitting(stored.delivery)
+        if (name := self._selector.event) is not None:
+            fitting &= {entry.index for entry in stored.events if entry.name == name}
         if not fitting or len(fitting) == count:
             return _whole(stored) if fitting else None
         jobs = tuple([job for job in stored.history if fitting & indexes(job)])
         return SubjectData(stored, frozenset(fitting), whole=False, jobs=jobs)
+
+    async def told(self) -> list[SubjectData]:
+        """Everything that the router itself has told of it."""
+        found: list[SubjectData] = []
+        reached = _TELLING
+        while reached:
+            page = await self._told(reached.removeprefix(_TELLING))
+            found += page.found
+            reached = page.reached or ""
+        return found
 
     async def _told(self, reached: str) -> SubjectPage:
         page = await self._store.page(self._telling, jobs=False, after=reached or None, whole=True)

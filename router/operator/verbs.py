@@ -15,6 +15,8 @@ from router.model.selector import Criteria
 from router.model.subscription import is_subscription, scopes_name
 from router.operator import answers, retention
 from router.operator.audit import AuditTrail
+from router.operator.erase_verbs import EraseVerbs
+from router.operator.erasing import Eraser
 from router.operator.id_lookup import look_up, present, whole_ids
 from router.operator.known_names import check_names
 from router.operator.new_jobs import NewJobs, provider_of
@@ -44,12 +46,13 @@ FIRST_REPLAYS = 100
 PATH_MAX = 4_096
 
 
-class StoreVerbs(TargetVerbs, TokenVerbs):
+class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
     """
-    Acts on stored work. `replays` are those whose jobs are being made.
+    Acts on stored work. `replays` are those whose jobs are being made, `erasures` those under way.
 
     `wake` is called with every target that has new due work (a no-op without a server).
-    `patience_s` is how long `replay` waits for its jobs to be made, None: until they are.
+    `patience_s` is how long `replay` and `erase` wait until they are done, None: as long as it
+    takes. `erased` is called when somebody was erased: memory may still hold what it has received.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of its own, and named
@@ -64,6 +67,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs):
         patience_s: float | None = None,
         claimed: Claimed = alone,
         here: By = LOCAL,
+        erased: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(
             breakers=breakers,
@@ -79,6 +83,9 @@ class StoreVerbs(TargetVerbs, TokenVerbs):
         again = NewJobs(live, clock, ids)
         self.replays = ReplayMaker(
             store=store, live=live, clock=clock, again=again, wake=wake, claimed=claimed
+        )
+        self.erasures = Eraser(
+            store=store, live=live, clock=clock, wake=wake, claimed=claimed, erased=erased
         )
 
     # -- replays

@@ -8,7 +8,7 @@ import msgspec
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, Failed, decode_json, encode_json
 from router.expressions import compile as compiled
-from router.model.delivery import Delivery, DeliveryEvent, as_request
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job
 from router.rules.ruleset import Ruleset
 from router.rules.scope import ROOTS, event_scope
@@ -94,7 +94,7 @@ class Where:
         if (provider := self._ruleset.providers.get(delivery.provider)) is None:
             self._fail(f"the rules file has no provider {delivery.provider!r}")
             return set(), 0
-        reading = provider.read(as_request(delivery))
+        reading = provider.read_stored(delivery)
         events = [e.event() for e in reading.events if not known or e.index in known]
         if reading.state != "routed":  # it has no payload; its headers and its name may tell
             events = [DeliveryEvent("", 0, reading.event_name, None, None)]

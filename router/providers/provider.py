@@ -10,10 +10,12 @@ from router.expressions.field_paths import FieldPath
 from router.model.delivery import (
     JSON,
     REMOVED,
+    Delivery,
     InboundRequest,
     LiveSecret,
     Refused,
     Verified,
+    as_request,
 )
 from router.providers import secret_kinds
 from router.providers.bearer import named_claims
@@ -30,7 +32,7 @@ from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
 from router.providers.hiding import without_token
 from router.providers.queries import without
-from router.providers.read import Reader
+from router.providers.read import Reader, Reading
 from router.providers.redaction import RedactedRequest, redacted
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
@@ -133,6 +135,14 @@ class Provider(Sender):
         self.verify, self.judge = verifier.verify, verifier.judge
         self.accept_unsigned = verifier.accept_unsigned
         self.read = Reader(definition).read
+
+    def read_stored(self, delivery: Delivery) -> Reading:
+        """A stored delivery, read again: without the events that were erased."""
+        reading = self.read(as_request(delivery))
+        if delivery.redacted is None or not (gone := delivery.redacted.erased):
+            return reading
+        left = tuple([event for event in reading.events if event.index not in gone])
+        return msgspec.structs.replace(reading, events=left)
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r})"

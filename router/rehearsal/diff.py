@@ -13,7 +13,7 @@ import msgspec
 from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
 from router.expressions.changes import Change, changes
-from router.model.delivery import Delivery, DeliveryEvent, as_request, full_name
+from router.model.delivery import Delivery, DeliveryEvent, full_name
 from router.model.job import Job, NewJob, committed
 from router.model.settings import Target
 from router.rehearsal.plain import MORE, plain
@@ -175,7 +175,7 @@ class _Side:
         provider = ruleset.providers.get(delivery.provider)
         if provider is None or delivery.endpoint not in ruleset.endpoints:
             return found
-        reading, shared = provider.read(as_request(delivery)), ruleset.roots(delivery)
+        reading, shared = provider.read_stored(delivery), ruleset.roots(delivery)
         for read in reading.events if reading.state == "routed" else ():
             if indexes is not None and read.index not in indexes:
                 continue

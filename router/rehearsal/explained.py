@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from router.expressions.trace import Leaf
-from router.model.delivery import Delivery, as_request
+from router.model.delivery import Delivery
 from router.rules import explain_words as words
 from router.rules.explain import Explainer, ItemReading, RuleReading
 from router.rules.ruleset import Ruleset
@@ -50,7 +50,7 @@ class TrialExplainer:
                     "", delivery.endpoint, unread=f"the delivery is {delivery.state}"
                 )
                 continue
-            read = self._ruleset.providers[delivery.provider].read(as_request(delivery)).events
+            read = self._ruleset.providers[delivery.provider].read_stored(delivery).events
             for e in self._explainer.events(delivery, read, None):
                 action = f".{e.event.action}" if e.event.action else ""
                 rules = {reading.rule.id: reading for reading in e.rules}

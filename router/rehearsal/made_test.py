@@ -9,7 +9,7 @@ from router.config.yaml_json import yaml_json
 from router.errors import UsageError
 from router.expressions import JSON, Expression, Template, rfc3339
 from router.kinds.templates import texts_in
-from router.model.delivery import REMOVED, Delivery, as_request
+from router.model.delivery import REMOVED, Delivery
 from router.model.headers import joined_headers
 from router.model.trial import Expected, Sending, Trial
 from router.providers import Provider
@@ -34,7 +34,7 @@ def sending_of(ruleset: Ruleset, delivery: Delivery, *, exact: bool) -> Sending:
     provider = ruleset.providers[endpoint.provider]
     if not delivery.body:
         raise UsageError(f"the body of {delivery.id} is not to be had")
-    events = provider.read(as_request(delivery)).events
+    events = provider.read_stored(delivery).events
     if not events:
         raise UsageError(f"{delivery.id} is {delivery.state}: no event can be read of it")
     payloads = [event.payload for event in events]

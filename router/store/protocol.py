@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from router.errors import RouterError
 from router.model.activity import ActivityCount
+from router.model.erasure import Erasure, ErasureStep
 from router.model.job import Group, Job, NewJob, Settlement
 from router.model.operations import Audit, Replay, ReplayStep
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
@@ -331,6 +332,23 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         """
         One bounded step of retention. Never removes a delivery with an open job, nor a live key.
         Activity goes by its own ages.
+        """
+
+    async def erase(self, step: ErasureStep, *, now: int) -> Erasure | None:
+        """
+        Take out deliveries, or events of them, with all that came of them, and note how far the
+        erasure has come, in one transaction; returns it. It is kept as a fact, `erase/` and its id.
+        Keys stay, so that what is delivered again runs nothing.
+
+        Deliveries that have open jobs, or were changed since they were read, are left: they are
+        among those that it is `waiting` for then. One that is gone is passed over. None, and
+        nothing has changed: the erasure does not stand at `step.before`.
+        """
+
+    async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
+        """
+        One bounded step of replacing these texts where they stand in reasons and in what operators
+        asked; returns where the next one goes on, None: that was all.
         """
 
     async def scrub(self) -> bool:

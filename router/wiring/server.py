@@ -200,6 +200,7 @@ class Server:
             breakers=self.dispatch.breakers,
             patience_s=REPLAY_ANSWER_S,
             claimed=self._claimed,
+            erased=lambda: self.refusals.clear(),  # noqa: PLW0108 - it is made later
         )
 
     def _card(self) -> NodeCard:
@@ -333,6 +334,7 @@ class Server:
                 "nodes": self.nodes.run,
                 "lateness": self.nodes.watch,
                 "replays": self.verbs.replays.watch,
+                "erasures": self.verbs.erasures.watch,
             }
         if self.shared_feed is not None:
             loops["shared feed"] = partial(self.shared_feed.run, lambda: self.nodes.node)
@@ -381,6 +383,7 @@ class Server:
     async def close(self) -> None:
         """Write what was counted last, and let go of what the actions hold."""
         await self.verbs.replays.close()
+        await self.verbs.erasures.close()
         await self.recoveries.close()
         await self.counting.flush()
         await self.writer.flush()

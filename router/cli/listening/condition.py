@@ -7,7 +7,7 @@ import msgspec
 
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the package's own word
-from router.model.delivery import Delivery, as_request
+from router.model.delivery import Delivery
 from router.operator.answers import FollowedDelivery
 from router.operator.where import check_bound, exact_values
 from router.providers import Provider
@@ -59,7 +59,7 @@ class ListenCondition:
                 "router's rules file; name that file with -f"
             )
         shared = delivery_roots(delivery, self._variables)
-        for read in provider.read(as_request(delivery)).events:
+        for read in provider.read_stored(delivery).events:
             if read.index not in wanted:
                 continue  # a copy that was known already
             event = read.event(wanted[read.index].id)

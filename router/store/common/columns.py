@@ -101,6 +101,12 @@ def encode_meta(d: Delivery) -> bytes:
     return head + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
 
 
+def mark_of(meta: bytes) -> Redaction | None:
+    """What a meta column says was taken out of its delivery."""
+    further = decode_meta(meta).further
+    return further.redacted if isinstance(further, Further) else None
+
+
 def is_damaged(meta: bytes, body: bytes) -> bool:
     """Whether this is not what was stored; a row of an older router has nothing to tell it by."""
     if meta[:1] == _PLAIN:
@@ -130,7 +136,7 @@ def decode_events(blob: bytes) -> tuple[EventEntry, ...]:
     return tuple([EventEntry(*stored) for stored in _events.decode(blob)])
 
 
-def encode_names(events: Sequence[DeliveryEvent]) -> str:
+def encode_names(events: Sequence[DeliveryEvent | EventEntry]) -> str:
     """A delivery's names column."""
     if len(events) == 1:
         return f"{MARK}{events[0].name}{MARK}"

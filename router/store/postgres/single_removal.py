@@ -1,8 +1,10 @@
 """Single deliveries go, with all that came of them: what outlived its day, or may go before it."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
+from router.store.common.run_changes import RunChanges
 from router.store.postgres import partitions, runs
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.finished import (
@@ -22,7 +24,6 @@ _LOCKS = (
     "SELECT id FROM deliveries WHERE id = ANY ($1) ORDER BY id FOR UPDATE",
     "SELECT id FROM jobs WHERE delivery = ANY ($1) ORDER BY delivery, id FOR UPDATE",
 )
-"""Nobody adds a job to these deliveries, or opens one again, until we commit."""
 
 
 class Sweep:
@@ -67,18 +68,30 @@ async def may_go(ages: Ages, first: str, end: str, tx: Tx, *, kept: bool) -> tup
 
 async def remove(tx: Tx, *, ages: Ages, ids: Sequence[str], kept: bool, now: int) -> int:
     """Remove those of these deliveries that still may go, with all that came of them."""
+    async with locked(tx, ids, now) as changes:
+        rows = await judged(tx, ages, AMONG, ids, kept=kept)
+        gone = [f"dlv_{row['id']}" for row in rows if row["may_go"]]
+        await take_out(tx, changes, gone)
+    return len(gone)
+
+
+@asynccontextmanager
+async def locked(tx: Tx, ids: Sequence[str], now: int) -> AsyncIterator[RunChanges]:
+    """In here nobody adds a job to these deliveries, or opens one again; see `runs.changing`."""
     of = "SELECT id FROM runs WHERE delivery = ANY ($1)"
     linked = [f"job_{id_}" for (id_,) in await tx.all(of, ids)]
     async with runs.changing(tx, now, runs=linked) as changes:
         for lock in _LOCKS:
             await tx.run(lock, ids)
-        rows = await judged(tx, ages, AMONG, ids, kept=kept)
-        gone = [f"dlv_{row['id']}" for row in rows if row["may_go"]]
-        if linked:
-            await changes.forget("r.delivery = ANY ($1)", [gone])
-        jobs = await tx.all("DELETE FROM jobs WHERE delivery = ANY ($1) RETURNING id", gone)
-        made = [f"job_{id_}" for (id_,) in jobs]
-        await tx.run("DELETE FROM attempts WHERE job = ANY ($1)", made)
-        await tx.run("DELETE FROM copies WHERE delivery = ANY ($1)", gone)
-        await tx.run("DELETE FROM deliveries WHERE id = ANY ($1)", gone)
-    return len(gone)
+        yield changes
+
+
+async def take_out(tx: Tx, changes: RunChanges, gone: Sequence[str]) -> int:
+    """Remove these deliveries, which are locked, and all that came of them; how many jobs."""
+    await changes.forget("r.delivery = ANY ($1)", [gone])
+    jobs = await tx.all("DELETE FROM jobs WHERE delivery = ANY ($1) RETURNING id", gone)
+    made = [f"job_{id_}" for (id_,) in jobs]
+    await tx.run("DELETE FROM attempts WHERE job = ANY ($1)", made)
+    await tx.run("DELETE FROM copies WHERE delivery = ANY ($1)", gone)
+    await tx.run("DELETE FROM deliveries WHERE id = ANY ($1)", gone)
+    return len(made)

@@ -18,6 +18,7 @@ from router.store.postgres import (
     adding,
     audit_log,
     copies,
+    erasing,
     holding,
     leasing,
     operations,
@@ -171,6 +172,7 @@ class PostgresStore:
     remember = _verb(operations.remember)
     redact = _verb(redacting.redact)
     note = _verb(audit_log.note)
+    erase = _verb(erasing.erase)
     ready = _verb(operations.beat)
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
@@ -219,6 +221,9 @@ class PostgresStore:
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()
         return await self._pruner.step(retain, now)
+
+    async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
+        return await self._db.transact(lambda tx: erasing.blank(tx, texts, after))
 
     async def scrub(self) -> bool:
         """What its files still hold is the database's own business, and its administrator's."""

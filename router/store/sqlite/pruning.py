@@ -1,6 +1,7 @@
 """What retention removes, in bounded steps: deliveries, expired keys, unused generations."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -173,20 +174,26 @@ def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now
         return 0
     which = "n IN (SELECT value FROM json_each(:asked))"
     gone = _Ages(book.db, retain, now).finished(book.db, which, asked=listed(numbers))
+    remove(book, gone, now)
+    return len(gone)
+
+
+def remove(book: Book, gone: Sequence[int], now: int) -> int:
+    """Remove deliveries, by number, with all that came of them; how many jobs that were."""
     if gone:
         book.removed_deliveries(now)
     chosen = {"gone": listed(gone)}
     jobs = f"SELECT j.n FROM (SELECT value AS n FROM json_each(:gone)) d JOIN jobs j ON {JOBS_OF}"
     runs.at_once(runs.changes(book, now).forget(jobs, chosen))
     book.db.execute(f"DELETE FROM attempts WHERE job IN ({jobs})", chosen)
-    book.db.execute(f"DELETE FROM jobs WHERE n IN ({jobs})", chosen)
+    removed = book.db.execute(f"DELETE FROM jobs WHERE n IN ({jobs})", chosen).rowcount
     for table, column in (("copies", "delivery"), ("deliveries", "n")):
         book.db.execute(
             f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:gone))",
             chosen,
         )
     book.pages += 4 * len(gone)
-    return len(gone)
+    return removed
 
 
 _UNNAMED = """

@@ -20,6 +20,7 @@ from router.store.sqlite import (
     adding,
     audit_log,
     clock_step,
+    erasing,
     holding,
     journal,
     leasing,
@@ -232,6 +233,7 @@ class SqliteStore:
     remember = _verb(operations.remember)
     ready = _verb(operations.beat)
     note = _verb(audit_log.note)
+    erase = _verb(erasing.erase)
 
     async def cancel(
         self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
@@ -267,6 +269,9 @@ class SqliteStore:
         await self._write_copies()
         plan = await self.reads.ask(self._search.plan, retain, now)
         return await self._work(lambda book: pruning.prune(book, plan, retain, now))
+
+    async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
+        return await self._work(lambda book: erasing.blank(book, texts, after))
 
     async def scrub(self) -> bool:
         scrub = self._scrub = self._scrub or scrubbing.Scrub()

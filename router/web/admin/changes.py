@@ -2,13 +2,14 @@
 
 import msgspec
 from litestar import Controller
-from litestar.params import JSONBody
+from litestar.params import FromPath, JSONBody
 
 from router.operator import answers
 from router.operator.protocol import Running
 from router.operator.requests import (
     BackupNote,
     ChangeRequest,
+    EraseRequest,
     PruneRequest,
     RememberRequest,
     ReplayRequest,
@@ -18,7 +19,7 @@ from router.operator.requests import (
 )
 from router.operator.token_answers import NewToken, TokenRevoked
 from router.operator.verbs import StoreVerbs
-from router.web.admin.request import AdminRequest, Given, verb
+from router.web.admin.request import AdminRequest, Given, question, verb
 
 
 class ChangeBody(ChangeRequest, frozen=True):
@@ -35,6 +36,15 @@ class ReplayBody(ReplayRequest, frozen=True):
     `rate` is jobs a second for each target, null: all at once. `name` is the replay's id: the same
     again makes nothing twice. `again`: also what has been replayed already. `dry_run`: only the
     plan.
+    """
+
+    dry_run: bool = False
+
+
+class EraseBody(EraseRequest, frozen=True):
+    """
+    What to erase: deliveries by id, or those of a selector, of a batch only the events that its
+    condition fits. `cancel`: jobs that have not run are cancelled first. `dry_run`: only the plan.
     """
 
     dry_run: bool = False
@@ -73,6 +83,34 @@ class ChangeRoutes(Controller):
         if data.dry_run:
             return await verbs.plan_change("revive", data)
         return await verbs.revive(data, request.by)
+
+    @verb(
+        "/api/erase",
+        "Erase one person's data: deliveries, or events of them, and all that came of them.",
+        EraseBody,
+        access="admin",
+    )
+    async def erase(
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[EraseBody]
+    ) -> answers.ErasureProgress | answers.ErasurePlan:
+        """Or say what that would be."""
+        if data.dry_run:
+            return await verbs.plan_erase(data)
+        return await verbs.erase(data, request.by)
+
+    @question("/api/erasures", "Erasures under way, and those of the last day.", access="admin")
+    async def erasures(self, request: AdminRequest, verbs: Given[StoreVerbs]) -> answers.Erasures:
+        """The oldest first."""
+        del request
+        return await verbs.known_erasures()
+
+    @question("/api/erasures/{erasure:str}", "How far an erasure is.", access="admin")
+    async def erasure(
+        self, request: AdminRequest, verbs: Given[StoreVerbs], erasure: FromPath[str]
+    ) -> answers.ErasureProgress:
+        """By its whole id."""
+        del request
+        return await verbs.erasure(erasure)
 
     @verb("/api/remember", "Remember facts that the command line found.", RememberRequest)
     async def remember(

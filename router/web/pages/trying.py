@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from router.errors import NotFound, UsageError
 from router.expressions import Expression
 from router.expressions.trace import Trace, trace
-from router.model.delivery import as_request
 from router.operator.new_jobs import provider_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
@@ -52,7 +51,7 @@ def scope_of(record: DeliveryRecord, number: int, ruleset: Ruleset) -> dict[str,
         NotFound: it has no such event, or its provider is gone.
     """
     d = record.delivery
-    reading = provider_of(d, ruleset).read(as_request(d))
+    reading = provider_of(d, ruleset).read_stored(d)
     if (read := next((event for event in reading.events if event.index == number), None)) is None:
         raise NotFound(
             f"it has no event {number}: {reading.reason or 'events are numbered from 0'}"

@@ -62,6 +62,7 @@ BESIDE = {
 SELECTOR = tuple(f"--{name}" for name in ABOUT)
 PARTS = {
     "dead": "all its jobs are in one state",
+    "erase": "all is meant, so there is no limit",
     "explain": "one delivery is explained, and with --payload one that is not stored",
     "export": "all is meant, so there is no limit",
     "listen": "what comes from now on, before any job has a state",

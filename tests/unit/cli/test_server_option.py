@@ -37,6 +37,7 @@ SAYS: dict[Path_, list[list[str]]] = {
     ("replay",): [[DLV], ["--rule", "paid", "--dry-run"], ["--rule", "paid", "--yes"]],
     ("cancel",): [["--rule", "paid", "--yes"], ["--rule", "paid", "--dry-run"], [JOB]],
     ("revive",): [["--rule", "paid", "--yes"], ["--rule", "paid", "--dry-run"], [JOB]],
+    ("erase",): [["--where", "`true`", "--yes"], ["--where", "`true`", "--dry-run"], ["--status"]],
     ("recover",): [["shop", "--dry-run"], ["shop", "--yes"]],
     ("store", "prune"): [[]],
     ("doctor",): [[], ["--refused", "last"]],

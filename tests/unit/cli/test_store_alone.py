@@ -41,7 +41,17 @@ READS: dict[Path_, list[str]] = {
 NEED_RULES: set[Path_] = {
     *(
         (name,)
-        for name in ("serve", "send", "listen", "doctor", "replay", "cancel", "revive", "recover")
+        for name in (
+            "serve",
+            "send",
+            "listen",
+            "doctor",
+            "replay",
+            "cancel",
+            "revive",
+            "recover",
+            "erase",
+        )
     ),
     *(("targets", verb) for verb in ("pause", "resume")),
     *(("subscriptions", verb) for verb in ("create", "test")),

@@ -11,6 +11,8 @@ import msgspec
 from litestar import Litestar
 
 from router.operator.answers import (
+    ErasureProgress,
+    Erasures,
     JobOutput,
     RefusalList,
     RefusedRequest,
@@ -97,6 +99,13 @@ class FakeOperator:
         self._done("replayed", id_)
         return ReplayProgress(id_, "made", 1, 1, 0, 0, None, 1, None)
 
+    async def known_erasures(self) -> Erasures:
+        return Erasures((await self.erasure("ers_1"),))
+
+    async def erasure(self, id_: str) -> ErasureProgress:
+        self._done("erasure", id_)
+        return ErasureProgress(id_, "waiting", 1, 0, 1, 2, 1, 0, 1, "backups")
+
     async def reload(self, by: By) -> dict[str, Any]:
         return self._done("reload", by)
 
@@ -119,7 +128,7 @@ class FakeOperator:
     @property
     def changes(self) -> list[str]:
         """What was changed."""
-        harmless = ("status", "refusals", "refusal", "output", "replayed")
+        harmless = ("status", "refusals", "refusal", "output", "replayed", "erasure")
         return [verb for verb, _ in self.calls if verb not in harmless]
 
 
@@ -142,7 +151,7 @@ class Rig:
         self.world = World(store)
         self.clock = ManualClock(NOW)
         self.operator = FakeOperator()
-        self.ids: dict[str, str] = {"generation": GENERATION, "replay": "again"}
+        self.ids: dict[str, str] = {"generation": GENERATION, "replay": "again", "erasure": "ers_1"}
         self.held: list[HeldToken] | None = list(TOKENS.values())
         self.listener()
 

@@ -1,0 +1,281 @@
+"""
+Erases what is about one person, step by step: each is stored whole, so that a kill costs nothing.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from router import log
+from router.clock import Clock
+from router.errors import RouterError, StoreUnavailable
+from router.expressions import compile as compiled
+from router.expressions.nodes import walk
+from router.model.delivery import Delivery
+from router.model.erasure import Erasure, ErasureStep
+from router.model.job import ENDED, Job
+from router.model.settings import DAY_MS
+from router.operator.erased_events import without
+from router.operator.requests import EraseRequest
+from router.operator.subject import SubjectSearch
+from router.rules.live import LiveRef
+from router.store.protocol import OperatorStore
+from router.store.values import CLAIM_MS, Claimed, EventEntry, Selector
+
+FACTS = "erase/"
+"""The facts of erasures begin so."""
+PAUSE_S, CLEANING_PAUSE_S = 0.02, 0.05
+"""Between two steps: whoever sends us something now goes first."""
+RETRY_S = 1.0
+WATCH_S = 10.0
+"""How often erasures are looked for that wait, or that nobody goes on with."""
+TRIES = 30
+"""How often a step is tried while the store cannot commit; then it is looked for again."""
+WAITING_MAX = 1_000
+"""Deliveries with open jobs from which the search waits for them."""
+AT_ONCE = 100
+"""Deliveries that had open jobs and that one step takes out, or whose jobs it cancels."""
+TEXT_MIN = 4
+"""Characters of a text that is looked for elsewhere: shorter ones stand everywhere."""
+
+Wake = Callable[[str, int], None]
+
+
+class Eraser:
+    """
+    The erasures that this process goes on with. Which are `claimed` no other node goes on with;
+    should two do it all the same, each step counts once. `wake` is called with the targets whose
+    jobs may start because others were cancelled, `erased` when nothing is left in the ledger.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: OperatorStore,
+        live: LiveRef,
+        clock: Clock,
+        wake: Wake,
+        claimed: Claimed,
+        erased: Callable[[], None],
+    ) -> None:
+        self._store, self._live, self._clock = store, live, clock
+        self._wake, self._claimed, self._erased = wake, claimed, erased
+        self._log = log.get("erase")
+        self._tasks: dict[str, asyncio.Task[Erasure]] = {}
+
+    def search(self, request: EraseRequest) -> SubjectSearch:
+        """Finds what is to be erased, by today's rules. Raises UsageError."""
+        selector = Selector.of(request.selector, request.ids)
+        return SubjectSearch(self._store.reads, selector, self._live.current.ruleset)
+
+    async def known(self) -> tuple[Erasure, ...]:
+        """Those that have not ended, and of the last day those that have; the oldest first."""
+        facts = await self._store.recall(FACTS)
+        return tuple([msgspec.convert(value, Erasure) for value in facts.values()])
+
+    async def go_on(self, erasure: Erasure, patience_s: float | None = None) -> Erasure:
+        """
+        Go on until it is done or waits for jobs; returns it as it is then, or as it is after
+        `patience_s`, while it goes on.
+        """
+        if (task := self._tasks.get(erasure.id)) is None:
+            task = self._tasks[erasure.id] = asyncio.create_task(self._erase(erasure))
+            task.add_done_callback(partial(self._ended, erasure.id))
+        await asyncio.wait({task}, timeout=patience_s)
+        if task.done():
+            return task.result()
+        return next((one for one in await self.known() if one.id == erasure.id), erasure)
+
+    async def resume(self) -> None:
+        """Go on with what waits, and with what an earlier process or another node began."""
+        for one in await self.known():
+            if one.id in self._tasks or not await self._mine(one.id):
+                continue
+            if not one.done:
+                with contextlib.suppress(RouterError):  # said by _ended
+                    await self.go_on(one, 0)
+            elif one.created_at < self._clock.now() - DAY_MS:
+                await self._store.remember({FACTS + one.id: None})
+
+    async def watch(self) -> None:
+        """Do so for ever."""
+        while True:
+            try:
+                await self.resume()
+            except StoreUnavailable as error:
+                self._log.error("erasures could not be looked for", error=str(error))
+            await self._clock.sleep(WATCH_S)
+
+    async def close(self) -> None:
+        """Stop between two steps; the next start goes on."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, id_: str, task: asyncio.Task[Erasure]) -> None:
+        self._tasks.pop(id_, None)
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
+            self._log.error("an erasure stands still", erasure=id_, error=str(error))
+        elif (now := task.result()).done:
+            self._log.info("erased", erasure=id_, deliveries=now.deliveries, parts=now.parts)
+
+    async def _mine(self, id_: str) -> bool:
+        return await self._claimed(FACTS + id_, CLAIM_MS)
+
+    async def _erase(self, erasure: Erasure) -> Erasure:
+        failures = 0
+        while not erasure.done:
+            try:
+                if not await self._mine(erasure.id):  # another node goes on with it
+                    return erasure
+                before, erasure = erasure, await self._step(erasure)
+            except StoreUnavailable:
+                failures += 1
+                if failures == TRIES:
+                    raise
+                await self._clock.sleep(RETRY_S)
+                continue
+            failures = 0
+            if erasure.waiting and erasure == before:
+                return erasure
+            await self._clock.sleep(CLEANING_PAUSE_S if erasure.asked is None else PAUSE_S)
+        return erasure
+
+    async def _step(self, erasure: Erasure) -> Erasure:
+        """Go on with it; as it was: only time helps."""
+        if erasure.asked is None:
+            return await self._clean(erasure)
+        request = EraseRequest.from_json(erasure.asked)
+        if erasure.state == "waiting" or len(erasure.waiting) >= WAITING_MAX:
+            return await self._look_again(erasure, request)
+        if erasure.searched:
+            return await self._nothing_left(erasure, request)
+        search = self.search(request)
+        page = await search.after(erasure.reached)
+        step = _Step(erasure, self._live, self._clock.now())
+        for data in page.found:
+            step.add(data.stored.delivery, data.stored.events, () if data.whole else data.events)
+        if request.cancel:
+            await self._cancel([d.stored.delivery.id for d in page.found if is_open(d.jobs)])
+        failed = erasure.failed + (search.where.failed if search.where else 0)
+        return await self._taken(
+            step, reached=page.reached, searched=page.reached is None, failed=failed
+        )
+
+    async def _look_again(self, erasure: Erasure, request: EraseRequest) -> Erasure:
+        """
+        Take out what has ended meanwhile; with it what the router itself has told of it since, for
+        that is found by what it tells of.
+        """
+        step, waiting = _Step(erasure, self._live, self._clock.now()), dict(erasure.waiting)
+        still, died = list[str](), False
+        for id_, indexes in erasure.waiting.items():
+            record = await self._store.reads.delivery(id_)
+            if record is not None and is_open(record.jobs):
+                still.append(id_)
+                continue
+            del waiting[id_]
+            if record is not None:
+                died = died or any(job.state == "dead" for job in record.jobs)
+                step.add(record.delivery, record.events, indexes)
+            if len(step.ids) == AT_ONCE:
+                break
+        if request.cancel:
+            await self._cancel(still)
+        for data in await self.search(request).told() if died else ():
+            if data.stored.delivery.id not in step.ids | waiting.keys():
+                step.add(data.stored.delivery, data.stored.events, ())
+        return await self._taken(step, waiting=waiting)
+
+    async def _taken(self, step: "_Step", **progress: Any) -> Erasure:
+        after = msgspec.structs.replace(step.before, **progress)
+        if after == step.before and not step.ids:
+            return after
+        whole, parts = tuple(step.whole), tuple(step.parts)
+        made = ErasureStep(step.before, after, whole, parts)
+        done = await self._store.erase(made, now=self._clock.ledger())
+        return step.before if done is None else done
+
+    async def _nothing_left(self, erasure: Erasure, request: EraseRequest) -> Erasure:
+        """Look for its texts elsewhere; then forget what was asked for."""
+        after: str | None = ""
+        texts = texts_of(request)
+        while texts and after is not None:
+            after = await self._store.blank(texts, after)
+            await self._clock.sleep(PAUSE_S)
+        self._erased()
+        return await self._taken(_Step(erasure, self._live, 0), asked=None)
+
+    async def _clean(self, erasure: Erasure) -> Erasure:
+        if not await self._store.scrub():
+            return erasure
+        done = msgspec.structs.replace(erasure, done=True)
+        await self._store.remember({FACTS + erasure.id: msgspec.to_builtins(done)})
+        return done
+
+    async def _cancel(self, deliveries: Collection[str]) -> None:
+        """End their jobs that do not run."""
+        ids, now, count = list(deliveries), self._clock.ledger(), 0
+        for start in range(0, len(ids), AT_ONCE):
+            some = Selector(ids=tuple(ids[start : start + AT_ONCE]))
+            count += await self._store.cancel(some, reason="erased", now=now)
+        for target, due_at in (await self._store.reads.targets()).items() if count else ():
+            self._wake(target, due_at)
+
+
+class _Step:
+    """What one step is to take out."""
+
+    def __init__(self, before: Erasure, live: LiveRef, now: int) -> None:
+        self.before = before
+        self.whole: list[str] = []
+        self.parts: list[Any] = []
+        self.ids: set[str] = set()
+        self._live, self._now = live, now
+
+    def add(
+        self, delivery: Delivery, entries: Collection[EventEntry], indexes: Collection[int]
+    ) -> None:
+        """Events of a delivery, none: all of it. It goes whole, too, if none of its own is left."""
+        self.ids.add(delivery.id)
+        gone = frozenset(indexes)
+        provider = self._live.current.ruleset.providers.get(delivery.provider)
+        part = None
+        if gone and provider is not None and any(one.index not in gone for one in entries):
+            part = without(delivery, provider, gone, self._now)
+        if part is None:
+            self.whole.append(delivery.id)
+        else:
+            self.parts.append(part)
+
+
+def is_open(jobs: Collection[Job]) -> bool:
+    """Whether any of them has not ended."""
+    return any(job.state not in ENDED for job in jobs)
+
+
+def texts_of(request: EraseRequest) -> tuple[str, ...]:
+    """The texts that a request compares with, the longest first: those that may name somebody."""
+    if request.selector is None or request.selector.where is None:
+        return ()
+    tree = compiled(request.selector.where).tree
+    found = [node.value for node, _, _ in walk(tree) if node.kind == "literal"]
+    found += _values(request.selector.var or {})
+    texts = {text for text in found if isinstance(text, str) and len(text) >= TEXT_MIN}
+    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
+
+
+def _values(value: Any) -> list[Any]:
+    """Every value in a JSON value."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return [value]
+    return [found for one in value for found in _values(one)]
