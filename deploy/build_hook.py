@@ -29,5 +29,6 @@ def commit(root: Path) -> str:
     """Of the clone, in full; "" where there is none."""
     if not (root / ".git").exists():
         return ""
-    git = ["git", "-C", str(root), "rev-parse", "HEAD"]
+    # Also where another user owns the clone: as root, in a container.
+    git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
     return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603 - a command of ours
