@@ -4,6 +4,7 @@ Called by hatchling: a wheel, an sdist or an editable install knows its version 
 An sdist brings the file along, for it has no commit to look at; a copy without history has none.
 """
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ class VersionHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def commit(root: Path) -> str:
-    """Of the clone, in full; "" where there is none."""
-    if not (root / ".git").exists():
+    """Of the clone, in full; "" where there is none, or no git to ask."""
+    if not (root / ".git").exists() or shutil.which("git") is None:
         return ""
     # Also where another user owns the clone: as root, in a container.
     git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
