@@ -1,6 +1,7 @@
 """Traces, if the usual variables of OpenTelemetry ask for them; else nothing of it is imported."""
 
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -25,6 +26,7 @@ HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 QUIET_S = 60.0
 """While spans cannot be sent, that is said so often."""
 _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
+_PASSWORD = re.compile("//[^/@]*?:([^/@]+)@")
 _INSTALL = "pip install 'webhook-rules-router[otel]'"
 
 
@@ -107,8 +109,11 @@ def _made(name: str) -> Any:
 
 
 def _secrets(environ: Mapping[str, str]) -> list[str]:
+    """What the receiver is told that nobody else may know: in headers, and in its address."""
     pairs = [pair for name in HEADERS for pair in environ.get(name, "").split(",")]
     values = [pair.partition("=")[2].strip() for pair in pairs]
+    for name in SWITCHES:
+        values += _PASSWORD.findall(environ.get(name, ""))
     return [text for value in values if value for text in {value, unquote(value)}]
 
 

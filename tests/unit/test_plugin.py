@@ -161,3 +161,13 @@ async def test_what_cannot_be_reached_is_httpx_own_error() -> None:
     with pytest.raises(httpx.ConnectError):
         plain.http.get("http://name.invalid/")
     plain.close()
+
+
+@pytest.mark.parametrize("traceparent", [None, "00-4bf92f3577b34da6a3ce929d0e0e4736-ab-01"])
+async def test_what_a_plugin_calls_is_part_of_its_attempt(traceparent: str | None) -> None:
+    async with running_sink() as sink:
+        context = Context(secrets={"erp": sink.url}, traceparent=traceparent)
+        await context.http.get(f"{sink.url}/status/200")
+        await context.close()
+        sent = {name.lower(): value for name, value in sink.seen[-1].headers}
+    assert sent.get("traceparent") == traceparent

@@ -98,15 +98,17 @@ async def test_what_the_exporter_complains_of_is_said_once_and_without_secrets(
     environ = {
         "OTEL_TRACES_EXPORTER": "console",
         "OTEL_EXPORTER_OTLP_HEADERS": f"x-api-key={CANARY}%3D,team=hooks-and-more",
+        EXPORTER: "https://user:pass-9f2c-word@collector",
     }
     traces = traces_of(environ, "node", now_ns)
     for _ in range(3):
-        logging.getLogger("opentelemetry.x").warning("refused: %s= %s%%3D", CANARY, CANARY)
+        words = "refused: %s= %s%%3D at %s"
+        logging.getLogger("opentelemetry.x").warning(words, CANARY, CANARY, environ[EXPORTER])
     await traces.close()
     made, complaint = said(lines)
     assert (made["event"], made["exporter"]) == ("traces", ["console"])
     assert (complaint["event"], complaint["level"]) == ("spans may be lost", "warning")
-    assert complaint["reason"] == "refused: *** ***"
+    assert complaint["reason"] == "refused: *** *** at https://user:***@collector"
 
 
 def ran(program: str) -> "subprocess.CompletedProcess[str]":
