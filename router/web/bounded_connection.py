@@ -75,9 +75,11 @@ class BoundedConnection(HttpToolsProtocol):
         super().resume_writing()
 
     @property
-    def asked(self) -> bool:
-        """Whether the first byte of a request has come."""
-        return self._at.served
+    def unheard(self) -> bool:
+        """Whether who has connected, or begun a request, has yet to say the rest."""
+        at, active = self._at, self._active
+        unread = active is not None and active.more_body and not active.response_complete
+        return at.leaving_since is None and (not at.served or at.in_head or unread)
 
     def is_late(self) -> bool:
         """Whether the request being answered has waited too long for its turn."""

@@ -21,8 +21,8 @@ from router.web.connections import Wire
 from router.web.protocol import WireProtocol
 
 BACKLOG = 2048
-FIRST_WORD_S = 0.5
-"""How long whoever has just connected may take to say what he wants when the listener ends."""
+HEARING_S = 0.5
+"""How long who has connected may take to say all that he wants when the listener ends."""
 CROWD = 512
 """So many connections are taken in at once when there is a queue of them."""
 _REASONS: dict[int | None, str] = {
@@ -159,9 +159,10 @@ class Listener:
         state = self._server.server_state
         for server in self._server.servers:
             server.close()
-        for connection in state.connections - self._silent():
+        await asyncio.sleep(0)  # who has been accepted is a connection now
+        for connection in state.connections - self._unheard():
             connection.shutdown()
-        await self._first_words(min(grace_s, FIRST_WORD_S))
+        await self._hear(min(grace_s, HEARING_S))
         for connection in list(state.connections):
             connection.shutdown()
         await self._finish(grace_s)
@@ -178,17 +179,17 @@ class Listener:
         group = self._wire.group
         return self._server.server_state.tasks | (group.tasks if group is not None else set())
 
-    async def _first_words(self, seconds: float) -> None:
-        """A request that is still on its way to an accepted connection is answered, too."""
+    async def _hear(self, seconds: float) -> None:
+        """What is still on its way on an accepted connection is answered, too."""
         loop = asyncio.get_running_loop()
         ends = loop.time() + seconds
-        while self._silent() and loop.time() < ends:  # noqa: ASYNC110 - an event costs each request
+        while self._unheard() and loop.time() < ends:  # noqa: ASYNC110 - an event costs each request
             await asyncio.sleep(0.01)
 
-    def _silent(self) -> set[Any]:
-        """The connections of whom nothing has come yet."""
+    def _unheard(self) -> set[Any]:
+        """The connections on which a request is yet to come, or the rest of it."""
         every = self._server.server_state.connections
-        return {one for one in every if isinstance(one, WireProtocol) and not one.asked}
+        return {one for one in every if isinstance(one, WireProtocol) and one.unheard}
 
     async def _finish(self, seconds: float) -> None:
         """Wait for whatever is being accepted, and for what follows it."""

@@ -8,7 +8,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
-`tracing.py` and `redacting.py` list them.
+`tracing.py`, `redacting.py` and `restarts.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -35,6 +35,7 @@ from tests.defects.published import PUBLISHED
 from tests.defects.reading_others import READING_OTHERS
 from tests.defects.redacting import REDACTING
 from tests.defects.rendering import RENDERING
+from tests.defects.restarts import RESTARTS
 from tests.defects.rollout import ROLLOUT
 from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
@@ -81,4 +82,5 @@ ALL = (
     *PAGES_OF_NOW,
     *TRACING,
     *REDACTING,
+    *RESTARTS,
 )

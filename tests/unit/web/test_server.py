@@ -91,6 +91,25 @@ async def test_who_has_just_connected_is_answered_before_the_end(short: bool) ->
         assert await client.rest() == b""
 
 
+@pytest.mark.parametrize("said", [15, -2])
+async def test_who_is_about_to_ask_is_answered_before_the_end(short: bool, said: int) -> None:
+    """Of a request's head, and of its body, a part had come."""
+    async with serving(short=short) as server:
+        client = await server.connect()
+        await until(lambda: server.listener.connections == 1)
+        await client.send(post()[:said])
+        [connection] = server.listener._server.server_state.connections
+        assert isinstance(connection, WireProtocol)
+        await until(lambda: connection._at.served)
+        stopping = asyncio.create_task(server.listener.stop(30))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await client.send(post()[said:])
+        assert (await client.response()).status == 200
+        await stopping
+        assert await client.rest() == b""
+
+
 async def test_who_says_nothing_does_not_hold_up_the_end(short: bool) -> None:
     async with serving(short=short) as server:
         client = await server.connect()

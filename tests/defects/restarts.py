@@ -1,0 +1,27 @@
+"""Defects of a restart: who comes while one listener ends and the next has not begun."""
+
+from tests.defects.defect import Edit, defect
+
+RESTARTS = (
+    defect(
+        257,
+        "who came while nobody listened has waited too long when somebody does",
+        Edit(
+            "router/web/protocol.py",
+            "max(self._now - waited_s(self.transport), self._wire.opened_at)",
+            "self._now - waited_s(self.transport)",
+        ),
+        "unit/web/test_server.py"
+        "::test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener",
+    ),
+    defect(
+        258,
+        "who has sent half of a head when the listener ends hears nothing",
+        Edit(
+            "router/web/bounded_connection.py",
+            "(not at.served or at.in_head or unread)",
+            "(not at.served or unread)",
+        ),
+        "unit/web/test_server.py::test_who_is_about_to_ask_is_answered_before_the_end",
+    ),
+)
