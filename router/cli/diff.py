@@ -10,7 +10,7 @@ from router.cli.diff_text import difference_lines
 from router.cli.generations import rules_to_read, ruleset_of
 from router.cli.open_store import read_store
 from router.cli.options import Options, place_options
-from router.cli.output import note, print_exact
+from router.cli.output import counted, note, print_exact
 from router.cli.paging import paged
 from router.cli.selection import DELIVERY_STATES, selector_options
 from router.config import render_text
@@ -110,15 +110,18 @@ async def _compared(
 ) -> Difference:
     effects: list[Effect] = []
     skipped: list[Skipped] = []
-    compared = events = 0
+    compared = events = redacted = 0
     await check_names(selector, comparison.new, reader)
     async for stored in Search(reader, selector, comparison.new, jobs=False).newest():
         if (state := stored.delivery.state) not in ("routed", "unmatched"):
             skipped.append(Skipped(stored.delivery.id, state))
             continue
+        redacted += stored.delivery.redacted is not None
         indexes = frozenset(event.index for event in stored.events)
         compared, events = compared + 1, events + len(indexes)
         effects += comparison.effects(stored.delivery, indexes)
+    if redacted:
+        note(f"{counted(redacted, 'delivery')} redacted: compared without what was taken out")
     return msgspec.structs.replace(
         difference,
         effects=tuple(effects),

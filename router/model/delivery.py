@@ -89,6 +89,9 @@ class DeliveryEvent(msgspec.Struct, frozen=True):
     keys: tuple[bytes, ...] = ()
 
 
+REDACTED_VALUE = "[redacted]"
+"""Stands where a value stood that was taken out of a delivery."""
+
 REDACTED = "redacted"
 """The flag of a delivery of which something was taken out."""
 

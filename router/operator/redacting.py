@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from router.log.redacting import GIVEN_MIN_BYTES, Redactor
+from router.model.delivery import REDACTED_VALUE
 from router.model.job import Attempt
 from router.model.settings import Redact
 from router.providers import Provider
-from router.providers.redaction import MARK
 from router.rules.redacting import taken_out
 from router.store.values import DeliveryRecord, EventEntry, Rewritten
 
@@ -62,7 +62,7 @@ class CleanOutputs:
 
     def __init__(self, values: Iterable[str]) -> None:
         self._values = {value for value in values if len(value) >= GIVEN_MIN_BYTES}
-        self._texts = Redactor(GIVEN_MIN_BYTES, encoded=True, mask=MARK)
+        self._texts = Redactor(GIVEN_MIN_BYTES, encoded=True, mask=REDACTED_VALUE)
         self._texts.register(self._values)
         self.text = self._texts.text
 
@@ -84,4 +84,4 @@ class CleanOutputs:
         if isinstance(value, list):
             return [self._numbers(one) for one in value]
         counts = isinstance(value, int | Decimal) and not isinstance(value, bool)
-        return MARK if counts and str(value) in self._values else value
+        return REDACTED_VALUE if counts and str(value) in self._values else value

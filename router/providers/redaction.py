@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 import msgspec
 
 from router.expressions.field_paths import EACH, FieldPath
-from router.model.delivery import JSON, InboundRequest
+from router.model.delivery import JSON, REDACTED_VALUE, InboundRequest
 from router.providers import forms
 from router.providers.definition import Definition
 from router.providers.headers import wire
@@ -24,9 +24,8 @@ from router.providers.queries import parameters, without
 from router.providers.read import BODILESS, kind_of, stepped
 from router.providers.xml_body import elements_of
 
-MARK = "[redacted]"
-_JSON_MARK, _BYTES = f'"{MARK}"', MARK.encode("ascii")
-_FORM_MARK = quote_plus(MARK).encode("ascii")
+_JSON_MARK, _BYTES = f'"{REDACTED_VALUE}"', REDACTED_VALUE.encode("ascii")
+_FORM_MARK = quote_plus(REDACTED_VALUE).encode("ascii")
 _BOUNDARY = re.compile(rb'boundary="?([^";]+)', re.IGNORECASE)
 _NAME = re.compile(rb'[; ]name="([^"]*)"')
 
@@ -67,7 +66,7 @@ def redacted(
     clean = msgspec.structs.replace(request, headers=headers, query_string=query)
     if payload := below.get("payload"):
         clean = _body(definition, clean, payload, taken, read=read)
-    return RedactedRequest(clean, frozenset(taken - {MARK}))
+    return RedactedRequest(clean, frozenset(taken - {REDACTED_VALUE}))
 
 
 def _header(header: tuple[bytes, bytes], names: set[bytes], taken: _Taken) -> tuple[bytes, bytes]:
@@ -82,7 +81,7 @@ def _without(query: bytes, name: bytes, taken: _Taken) -> bytes:
     for one, value in parameters(query):
         if one == name:
             taken.add(value.decode("utf-8", "replace"))
-    return without(query, name, MARK)
+    return without(query, name, REDACTED_VALUE)
 
 
 def _body(

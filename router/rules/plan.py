@@ -120,6 +120,7 @@ class Planner:
 
     def __init__(self, live: LiveRuleset, ids: Ids, reserve: Reserve) -> None:
         self._live = live
+        self._hidden = live.hidden.keys
         self._ids = ids
         self._reserve = reserve
 
@@ -215,7 +216,7 @@ class Planner:
         elif mode == "id" and identity is None and ruleset.providers[endpoint.provider].has_ids:
             identity = body_identity(read.name, body)
             flag = "no_id" if ruleset.providers[endpoint.provider].sends_ids else None
-        hidden = endpoint.name in self._live.hidden.keys
+        hidden = bool(self._hidden) and endpoint.name in self._hidden
         keys = () if identity is None else (dedupe_key(endpoint.name, identity, hidden=hidden),)
         if endpoint.replay_guard:
             guard = b"body\0" + body_identity(read.name, body)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from router.expressions.absent import JSON
+from router.model.delivery import REDACTED_VALUE
 from router.typing.outline import users_name
 
 Written = str | list[Any] | dict[str, Any]
@@ -137,6 +138,8 @@ class PayloadObserver:
 
     def _add(self, place: ObservedPlace, value: JSON, name: str, depth: int) -> None:
         place.seen += 1
+        if value == REDACTED_VALUE:  # nobody knows what stood there
+            return
         place.kinds.add(_kind_of(value))
         if isinstance(value, str):
             place.add_text(value, is_state=bool(_STATES.search(name)))

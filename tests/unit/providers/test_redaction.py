@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from router.expressions import compile as expression
 from router.expressions.field_paths import FieldPath, field_path
-from router.model.delivery import InboundRequest
+from router.model.delivery import REDACTED_VALUE, InboundRequest
 from router.providers import Definition, Provider
 from router.providers.json_spans import spans
 from router.providers.multipart_form import written
-from router.providers.redaction import MARK, RedactedRequest
+from router.providers.redaction import RedactedRequest
 from tests.unit.providers.makers import a_definition, a_provider
 
 GENERIC = a_provider("hmac")
@@ -63,7 +63,7 @@ def test_elements_of_lists_and_of_lists_within_lists() -> None:
     left = redacted(GENERIC, body, "payload.l[].m").request.body
     assert left == b'{"l": [{"m": "[redacted]"}, [{"m": "[redacted]"}], "m", {"o": 3}]}'
     assert redacted(GENERIC, body, "payload.l[3].o").request.body == body.replace(
-        b"3", b'"%b"' % MARK.encode()
+        b"3", b'"%b"' % REDACTED_VALUE.encode()
     )
 
 
@@ -145,7 +145,7 @@ JSON = st.recursive(
 def _marked(value: Any, path: FieldPath) -> Any:
     """The same of decoded values."""
     if not path:
-        return MARK
+        return REDACTED_VALUE
     step, rest = path[0], path[1:]
     if isinstance(value, dict):
         return {key: _marked(one, rest) if key == step else one for key, one in value.items()}
@@ -160,5 +160,5 @@ def test_spans_are_those_of_the_values_at_the_path(
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=indent is None)
     for start, end in reversed(spans(text, [tuple(path)])):
-        text = f'{text[:start]}"{MARK}"{text[end:]}'
+        text = f'{text[:start]}"{REDACTED_VALUE}"{text[end:]}'
     assert json.loads(text) == _marked(value, tuple(path))

@@ -55,6 +55,11 @@ def test_types_and_what_texts_show() -> None:
     }
 
 
+def test_of_what_was_redacted_nothing_is_learned() -> None:
+    assert fields({"who": "[redacted]", "n": 1}) == {"n": "integer", "who": "any"}
+    assert fields({"who": "[redacted]"}, {"who": {"id": 1}})["who"] == {"fields": {"id": "integer"}}
+
+
 def test_what_differs_is_joined() -> None:
     assert fields({"a": 1}, {"a": 0.5}, {"a": None}) == {"a": "number or null"}
     assert fields({"a": "12.50"}, {"a": ""}) == {"a": "string"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from router.model.delivery import Redaction
 from router.model.job import Attempt
 from router.model.target import TargetRow
 from router.operator.answers import JobOutput, RefusalList, Unasked
@@ -44,6 +45,16 @@ async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:
         "status:", "dead", "download, byte for byte",
     ):  # fmt: skip
         assert words in page, words
+
+
+async def test_what_was_taken_out_of_a_delivery_is_on_its_page(free: Rig) -> None:
+    mark = Redaction(NOW, "ab" * 32, ("payload.<b>",))
+    [id_] = await stored(free, 1, redacted=mark)
+    page = await page_of(free, f"/deliveries/{id_}")
+    assert "<code>payload.&lt;b&gt;</code>" in page
+    assert "ab" * 32 in page
+    plan = await page_of(free, f"/plan?verb=replay&id={id_}")
+    assert "matched and run without the values that were taken out" in plan
 
 
 async def test_lists_go_on_page_by_page_and_lose_none(free: Rig) -> None:
