@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from tests.acceptance.process import Rig, RouterProcess, called
 from tests.chance import examples, thinned
@@ -34,11 +34,12 @@ def test_imported_hooks_decide_and_run_as_webhook_does(
 
 
 @needs_webhook
-@settings(max_examples=examples(24), deadline=None)
+@settings(max_examples=examples(24), deadline=None, phases=[Phase.reuse, Phase.generate])
 @given(made=hooks_and_requests())
 def test_any_rule_decides_as_webhook_does(
     tmp_path_factory: pytest.TempPathFactory, made: tuple[list[dict[str, Any]], list[HookRequest]]
 ) -> None:
+    """A failure is shown as it was found: to make it smaller takes minutes of other processes."""
     hooks, requests = made
     folder = tmp_path_factory.mktemp("hooks")
     file = folder / "hooks.json"
