@@ -19,7 +19,15 @@ from router.cli.importing.request_values import (
     quoted,
     there,
 )
-from router.cli.importing.trigger_rule import All, AnyOf, Equals, Fits, Not, Trigger
+from router.cli.importing.trigger_rule import (
+    All,
+    AnyOf,
+    Equals,
+    Fits,
+    Not,
+    Trigger,
+    fits_text,
+)
 from router.expressions import NotJson, decode_json
 
 NULL = "<nil>"
@@ -81,8 +89,10 @@ class Conditions:
         if isinstance(trigger, Not):
             return self._surely_holds(trigger.rule)
         if isinstance(trigger, Equals | Fits):
-            paths = self._values.paths(trigger.parameter)
-            return every((there(paths), self._differs(trigger)))
+            paths, differs = self._values.paths(trigger.parameter), self._differs(trigger)
+            # A field that is not there is neither equal nor unequal; a function's result is there.
+            known = isinstance(differs, str) and [differs.partition(" != ")[0]] == paths
+            return differs if known else every((there(paths), differs))
         return NEVER
 
     def _lacks(self, trigger: Trigger) -> Formula:
@@ -142,7 +152,10 @@ class Conditions:
     def _fit(self, leaf: Fits) -> Formula:
         if not (paths := self._values.paths(leaf.parameter)):
             return NEVER
-        return every((there(paths), self._matches(leaf, paths)))
+        found = self._matches(leaf, paths)
+        if leaf.parameter.source in ("header", "url") or not fits_text(leaf.pattern, "null"):
+            return found
+        return every((there(paths), found))  # as a text, what is not there is `null`
 
     def _matches(self, leaf: Fits, paths: list[str]) -> str:
         pattern = "'" + leaf.pattern.replace("'", "\\'") + "'"

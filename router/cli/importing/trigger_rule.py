@@ -151,9 +151,15 @@ def _signed(
 
 
 def _check_pattern(hook: Hook, node: Node, pattern: str) -> None:
+    if fits_text(pattern, "") is None:
+        hook.refuse(node, "webhook cannot read this regular expression and answers 500")
+
+
+def fits_text(pattern: str, text: str) -> bool | None:
+    """Whether it fits a part of the text; None if it is no regular expression."""
     import re2
 
     try:
-        re2.compile(pattern)
+        return re2.search(pattern, text) is not None
     except re2.error:
-        hook.refuse(node, "webhook cannot read this regular expression and answers 500")
+        return None
