@@ -326,7 +326,9 @@ class Server:
 
     def process(self) -> Process:
         """The loops and listeners, ready to run."""
-        loops = {"manager": self.manager.watch} if self.manager.watchdog_s else {}
+        loops = {"erasures": self.verbs.erasures.watch}
+        if self.manager.watchdog_s:
+            loops["manager"] = self.manager.watch
         if not self.store.shared:
             loops["clock"] = self.clock_sync.run
         else:  # the clock is the store's
@@ -334,7 +336,6 @@ class Server:
                 "nodes": self.nodes.run,
                 "lateness": self.nodes.watch,
                 "replays": self.verbs.replays.watch,
-                "erasures": self.verbs.erasures.watch,
             }
         if self.shared_feed is not None:
             loops["shared feed"] = partial(self.shared_feed.run, lambda: self.nodes.node)

@@ -43,6 +43,7 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
         assert lease.startswith(f"{joined.node}/")
         assert (await server.running.unready() is None) is not shared, "others were not seen yet"
         loops = server.process()._loops
+        assert "erasures" in loops, "they wait for jobs, and go on after a crash, with a file, too"
         assert {"nodes", "lateness"} <= loops.keys() or not shared
         assert not {"nodes", "lateness"} & loops.keys() or shared
         (seen,) = await store.reads.nodes()
