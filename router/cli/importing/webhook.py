@@ -163,7 +163,7 @@ class _Rules:
             found["verify"] = "none"
         if sender.allow_from:
             found["allow_from"] = sender.allow_from
-        return {**found, "dedupe": "off"}
+        return found
 
     def _provider(self, definition: dict[str, Any]) -> str:
         for name, (known, _) in self.providers.items():
