@@ -24,7 +24,6 @@ from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
 from router.serving.conditions import ThisNode, WatchedParts, watches
 from router.serving.counters import CounterWriter
-from router.serving.lateness import watch_lateness
 from router.serving.memory import settle_collector
 from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Joined, Membership
@@ -68,6 +67,7 @@ from router.wiring.live import (
     put_in_force,
     rollout_of,
 )
+from router.wiring.loops import loops_of
 from router.wiring.management import (
     EndpointRanges,
     Fetching,
@@ -326,39 +326,9 @@ class Server:
 
     def process(self) -> Process:
         """The loops and listeners, ready to run."""
-        loops = {"erasures": self.verbs.erasures.watch}
-        if self.manager.watchdog_s:
-            loops["manager"] = self.manager.watch
-        if not self.store.shared:
-            loops["clock"] = self.clock_sync.run
-        else:  # the clock is the store's
-            loops |= {
-                "nodes": self.nodes.run,
-                "lateness": self.nodes.watch,
-                "replays": self.verbs.replays.watch,
-            }
-        if self.shared_feed is not None:
-            loops["shared feed"] = partial(self.shared_feed.run, lambda: self.nodes.node)
-        if self.rollout is not None:
-            loops["rollout"] = partial(self.rollout.run, self.reloader.reload)
         return Process(
             listeners=[self.admin, self.public],
-            loops=loops
-            | {
-                "dispatch": self.dispatch.run,
-                "upkeep": self.upkeep.run,
-                "redaction": self.redaction.run,
-                "counting": self.counting.run,
-                "own": lambda: self.writer.run(self.watches),
-                "watch": self.reloader.watch,
-                "ranges": self.published.ranges.run,
-                "keys": self.keys.run,
-                "visits": self.visits.run,
-                "recoveries": self.recoveries.run,
-                "feed": self.feed.run,
-                "heartbeats": self.feed.beat,
-                "loop": partial(watch_lateness, self.clock, self.metrics.loop_late),
-            },
+            loops=loops_of(self),
             dispatch=self.dispatch,
             store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
             reload=self.reloader.reload,
