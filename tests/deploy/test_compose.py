@@ -104,6 +104,7 @@ def test_three_of_a_fleet_have_as_many_ports() -> None:
     assert router("fleet")["deploy"]["replicas"] == 3
 
 
+@pytest.mark.long
 @each
 def test_docker_compose_takes_it(which: str, tmp_path: Path) -> None:
     """As Debian has it, which needs no engine; and it does not take it without a secret."""
