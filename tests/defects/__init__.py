@@ -28,6 +28,7 @@ from tests.defects.never_shown import NEVER_SHOWN
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.pages_of_now import PAGES_OF_NOW
+from tests.defects.peoples_data import PEOPLES_DATA
 from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.proving_functions import PROVING_FUNCTIONS
@@ -83,4 +84,5 @@ ALL = (
     *TRACING,
     *REDACTING,
     *RESTARTS,
+    *PEOPLES_DATA,
 )
