@@ -101,9 +101,14 @@ def death(
 
 def _untold(attempt: Attempt) -> Attempt:
     """Without what may repeat a value that is redacted: its output, and what its reason quotes."""
-    reason = (attempt.reason or "").partition(":")[0]
+    reason = head_of(attempt.reason or "")
     codes = {key: attempt.result.get(key) for key in CODES}
     return msgspec.structs.replace(attempt, reason=reason, result=codes)
+
+
+def head_of(reason: str) -> str:
+    """A reason without what it quotes behind its first colon."""
+    return reason.partition(":")[0]
 
 
 def of_death(job: Job, attempt: Attempt, hide: Hide) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from router.clock import Clock
 from router.model.operations import Cause
 from router.model.settings import OWN
 from router.rules.live import LiveRef
-from router.rules.own_events import REASON_MAX, Hide, shown, timestamp, wants
+from router.rules.own_events import REASON_MAX, Hide, head_of, shown, timestamp, wants
 from router.serving.alerts import Alerts
 from router.store.reads import StoreReads
 from router.store.values import Selector
@@ -101,11 +101,19 @@ class DeathAlerts:
             "target": shown(cause.target, self._hide, REASON_MAX),
             "new": one.new,
             "dead": one.jobs,
-            "reason": shown(cause.reason, self._hide, REASON_MAX),
+            "reason": shown(self._reason(cause), self._hide, REASON_MAX),
             "cause": cause.key,
             "job": cause.examples[0],
             "last_at": timestamp(cause.last_at),
         }
+
+    def _reason(self, cause: Cause) -> str:
+        """Without what may quote a value that is redacted."""
+        live = self._live.current
+        redacting = [name for name in live.ruleset.endpoints if live.redacts(name)]
+        rule = next((r for r in live.ruleset.rules if redacting and r.id == cause.rule), None)
+        quotes = rule is not None and any(map(rule.takes, redacting))
+        return head_of(cause.reason) if quotes else cause.reason
 
 
 def _new(one: _Dead, told: Counted | None) -> int:

@@ -22,8 +22,20 @@ INTERVAL_S = INTERVAL_MS / 1000
 pytestmark = pytest.mark.parametrize("store", DATABASES, indirect=True)
 
 
-def a_live(event: str = "jobs.dead") -> LiveRef:
-    loaded = load(RULES.replace("EVENT", event), path="rules.yaml", env={})
+REDACTING = """\
+version: 1
+endpoints:
+  shop: {paths: /shop, provider: shopify, verify: none, redact: payload.email}
+  open: {paths: /open, provider: shopify, verify: none}
+rules:
+  - {id: call, from: router, events: jobs.dead, actions: {log: x}}
+  - {id: paid, from: shop, actions: {log: x}}
+  - {id: other, from: open, actions: {log: x}}
+"""
+
+
+def a_live(event: str = "jobs.dead", rules: str = RULES) -> LiveRef:
+    loaded = load(rules.replace("EVENT", event), path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
     return LiveRef(LiveRuleset(loaded.ruleset, SecretValues({}, {})))
 
@@ -31,13 +43,15 @@ def a_live(event: str = "jobs.dead") -> LiveRef:
 class Node:
     """What one process knows; another one on the same store is a restart."""
 
-    def __init__(self, store: Store, make: Maker, clock: ManualClock, event: str) -> None:
+    def __init__(
+        self, store: Store, make: Maker, clock: ManualClock, event: str, rules: str = RULES
+    ) -> None:
         self.store, self.make, self.clock = store, make, clock
         self.sent: list[Mapping[str, Any]] = []
         self.fails = False
         alerts = Alerts(store, self._send)
         self.step = DeathAlerts(
-            live=a_live(event),
+            live=a_live(event, rules),
             reads=store.reads,
             hide=lambda text: text.replace("hunter2", "***"),
             clock=clock,
@@ -109,6 +123,17 @@ async def test_it_says_what_died_by_rule_the_most_first(node: Node) -> None:
     assert (second["rule"], second["target"], second["new"]) == ("thumbs", "thumbs/shell", 1)
     causes = {cause.rule: cause for cause in await node.store.reads.causes(Selector())}
     assert (first["cause"], second["job"]) == (causes["paid"].key, causes["thumbs"].examples[0])
+
+
+async def test_of_rules_that_see_redacted_values_no_quote_is_told(
+    store: Store, make: Maker, clock: ManualClock
+) -> None:
+    node = Node(store, make, clock, "jobs.dead", REDACTING)
+    for rule in ("paid", "other"):
+        await node.die(1, "ValueError: anna@x.de", rule=rule)
+    assert await node.told() == [2]
+    reasons = {one["rule"]: one["reason"] for one in node.sent[0]["by_rule"]}
+    assert reasons == {"paid": "ValueError", "other": "ValueError: anna@x.de"}
 
 
 async def test_of_many_rules_the_rest_is_counted(node: Node) -> None:
