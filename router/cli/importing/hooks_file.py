@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 import msgspec
+import yaml
 
 from router.suggest import did_you_mean
 from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source, read, walk
@@ -72,6 +73,11 @@ class Parameter(msgspec.Struct, frozen=True):
         )
         return by_name and bool(_PROVES.search(self.name))
 
+    @property
+    def is_method(self) -> bool:
+        """Whether it is the request's method."""
+        return self.source == "request" and self.name.lower() == "method"
+
 
 class Hook:
     """One hook; it is `taken` over until something in it cannot be said."""
@@ -130,6 +136,10 @@ class Hook:
                 node,
                 "a template of webhook's stands here; only secrets are taken from the environment",
                 "write the text itself, or `var.NAME` into the rules afterwards",
+            )
+        if isinstance(_number(node), float):
+            self.differs(
+                node, "webhook makes another text of such a number", "write it in quotes, as meant"
             )
         return _as_text(node)
 
@@ -250,10 +260,22 @@ def _spot(node: Node) -> tuple[int, int]:
 
 
 def _as_text(node: Scalar) -> str:
-    """What webhook's own reader makes of a scalar where a text is wanted."""
-    if node.style:
-        return node.value
-    if is_null(node):
-        return ""
+    """What webhook's own reader, of YAML 1.1, makes of a scalar where a text is wanted."""
+    if node.style or is_null(node):
+        return node.value if node.style else ""
     word = node.value.lower()
-    return "true" if word in _YES else "false" if word in _NO else node.value
+    if word in _YES or word in _NO:
+        return "true" if word in _YES else "false"
+    number = _number(node)
+    return str(number) if isinstance(number, int) else node.value
+
+
+def _number(node: Scalar) -> int | float | None:
+    """The number that a scalar without quotes is."""
+    if node.style or node.value[:1] not in "+-.0123456789":
+        return None
+    try:
+        found = yaml.safe_load(node.value)
+    except yaml.YAMLError:  # what stands within a line may be something else alone
+        return None
+    return found if isinstance(found, int | float) else None

@@ -145,9 +145,8 @@ def _without_places(hook: Hook, sender: Sender, trigger: Trigger) -> Trigger | N
         for rule in ranges:
             sender.allow_from += _ranges(hook, rule)
         return None
-    by_method = isinstance(trigger, Equals) and trigger.parameter.source == "request"
-    if by_method and trigger.parameter.name.lower() == "method":  # type: ignore[union-attr]
-        sender.methods.append(hook.text(trigger.value))  # type: ignore[union-attr]
+    if isinstance(trigger, Equals) and trigger.parameter.is_method:
+        sender.methods.append(hook.text(trigger.value))
         return None
     return trigger
 

@@ -11,7 +11,7 @@ YAML = """\
   Execute-Command: /bin/x
   include-command-output-in-response: yes
   trigger-rul: {}
-  http-methods: [1, on, ~, 'no']
+  http-methods: [1, on, ~, 'no', 010, 0x10, 2020-01-01, -x]
 """
 TEMPLATE = """\
 [{"id": "a", "execute-command": "/bin/x", "trigger-rule": {"match": {
@@ -24,12 +24,8 @@ def test_keys_count_in_any_case_and_plain_words_as_texts() -> None:
     report, (hook,) = read_hooks(YAML, "hooks.yaml")
     assert hook.text(hook.get("execute-command")) == "/bin/x"
     assert hook.flag("include-command-output-in-response")
-    assert [hook.text(item) for item in hook.items(hook.get("http-methods"))] == [
-        "1",
-        "true",
-        "",
-        "no",
-    ]
+    methods = [hook.text(item) for item in hook.items(hook.get("http-methods"))]
+    assert methods == ["1", "true", "", "no", "8", "16", "2020-01-01", "-x"]
     (found,) = report.sorted()
     assert (found.line, found.hint) == (4, "did you mean 'trigger-rule'?")
 
@@ -76,3 +72,9 @@ def test_no_line_that_is_shown_holds_a_secret_or_a_token() -> None:
     made = imported([HooksText(text, "hooks.json")], WebhookFlags())
     assert len(made.listed) == 4
     assert "geheim" not in render_text(made.listed)
+
+
+def test_a_fraction_without_quotes_is_another_text_for_webhook() -> None:
+    report, (hook,) = read_hooks("- {id: a, response-message: 1.10}", "hooks.yaml")
+    assert hook.text(hook.get("response-message")) == "1.10"
+    assert "another text of such a number" in report.sorted()[0].message
