@@ -1,0 +1,54 @@
+"""Defects of erasing: somebody is still there, or somebody else is gone."""
+
+from tests.defects.defect import Edit, defect
+
+_SCRUB = "router/store/sqlite/scrubbing.py"
+_NO_FILE = "unit/store/test_scrubbing.py::test_no_file_holds_what_was_removed"
+_STORE = "conformance/test_erasing.py::test"
+
+ERASING = (
+    defect(
+        264,
+        "free pages are not overwritten",
+        Edit(_SCRUB, "        if not pages:\n", "        if pages:\n"),
+        _NO_FILE,
+    ),
+    defect(
+        265,
+        "the journal is taken for emptied though somebody reads it",
+        Edit("router/store/sqlite/writer.py", "book.emptied += not busy", "book.emptied += 1"),
+        "unit/store/test_scrubbing.py::test_who_reads_the_store_holds_it_up_and_nobody_else",
+    ),
+    defect(
+        266,
+        "what has open jobs is erased",
+        Edit(
+            "router/store/sqlite/erasing.py", "        if is_open:\n", "        if is_open > 1:\n"
+        ),
+        f"{_STORE}_what_has_open_jobs_is_left_and_told",
+    ),
+    defect(
+        267,
+        "a batch goes whole with one of its events",
+        Edit(
+            "router/operator/erasing.py",
+            "any(one.index not in gone for one in entries)",
+            "all(one.index not in gone for one in entries)",
+        ),
+        "unit/operator/test_erasing.py::"
+        "test_who_is_erased_is_in_no_file_and_the_others_are_as_they_were",
+    ),
+    defect(
+        268,
+        "two that go on with it both count",
+        Edit("router/store/common/erasing.py", "type=Erasure) == before", "type=Erasure) != 0"),
+        f"{_STORE}_of_two_that_go_on_with_it_one_counts",
+    ),
+    defect(
+        269,
+        "what the router told of a job that died meanwhile stays",
+        Edit("router/operator/erasing.py", "told() if died else ()", "told() if not died else ()"),
+        "unit/operator/test_erasing.py::"
+        "test_what_the_router_told_of_it_goes_too_also_of_a_job_that_dies_meanwhile",
+    ),
+)
