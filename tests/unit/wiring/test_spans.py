@@ -203,6 +203,21 @@ def test_what_is_not_sampled_is_not_made_and_is_told_so(monkeypatch: pytest.Monk
     assert rig.spans.traceparent(a_delivery(), a_job()).endswith("-00")
 
 
+def test_a_half_is_a_half_and_each_trace_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+    one, other, whole = Rig(), Rig(), 0
+    for n in range(200):
+        delivery = f"dlv_{n:026}"
+        made = (
+            one.made(stored(Accepted(delivery), id=delivery)),
+            other.made(ended(delivery=delivery)),
+        )
+        assert len(made[0]) == len(made[1])
+        whole += len(made[0])
+    assert 70 < whole < 130
+
+
 def test_the_usual_variables_name_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "service.name=no,deployment=test")
     monkeypatch.setenv("OTEL_SERVICE_NAME", "hooks")
