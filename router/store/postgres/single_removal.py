@@ -88,7 +88,8 @@ async def locked(tx: Tx, ids: Sequence[str], now: int) -> AsyncIterator[RunChang
 
 async def take_out(tx: Tx, changes: RunChanges, gone: Sequence[str]) -> int:
     """Remove these deliveries, which are locked, and all that came of them; how many jobs."""
-    await changes.forget("r.delivery = ANY ($1)", [gone])
+    if await tx.one("SELECT EXISTS (SELECT FROM runs WHERE delivery = ANY ($1))", gone):
+        await changes.forget("r.delivery = ANY ($1)", [gone])
     jobs = await tx.all("DELETE FROM jobs WHERE delivery = ANY ($1) RETURNING id", gone)
     made = [f"job_{id_}" for (id_,) in jobs]
     await tx.run("DELETE FROM attempts WHERE job = ANY ($1)", made)
