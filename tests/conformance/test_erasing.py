@@ -10,9 +10,14 @@ from router.model.delivery import Delivery, Redaction
 from router.model.erasure import ERASED, ErasedPart, Erasure, ErasureStep
 from router.model.job import Group, Turn
 from router.model.operations import Audit, Replay
+from router.model.selector import Criteria
+from router.operator.requests import EraseRequest
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.store.protocol import Store
 from router.store.values import Acceptance, DeliveryRecord, Duplicate, Selector
-from tests.clocks import START_MS
+from tests.builders import a_rule, a_ruleset
+from tests.clocks import START_MS, JumpingClock, ManualClock
+from tests.operators import verbs_of
 from tests.store_values import Maker, a_settlement, lease_one
 
 pytestmark = pytest.mark.parametrize("store", ["sqlite", "memory", "postgres"], indirect=True)
@@ -200,3 +205,28 @@ async def test_the_files_of_the_store_are_clean_at_last(store: Store, make: Make
         if await store.scrub():
             return
     raise StoreUnavailable("it does not end")
+
+
+async def test_an_erasure_comes_to_its_end_in_every_store(
+    store: Store, make: Maker, clock: ManualClock
+) -> None:
+    """Also of one whose job is open at first; its group is nobody's business any more."""
+    live = LiveRef(LiveRuleset(a_ruleset(a_rule("one")), SecretValues({}, {})))
+    verbs = verbs_of(store, live, JumpingClock(clock.now() + 1_000))
+    turn = Turn("ann@x.de", "ann@x.de", Group(1, "queue", "continue"))
+    ann, bob = (b'{"email": "%s@x.de"}' % name for name in (b"ann", b"bob"))
+    await ended(store, make.acceptance(body=bob, headers=()))
+    await ended(store, make.acceptance(body=ann, headers=(), jobs=[make.job(run="r", turn=turn)]))
+    still = make.acceptance(body=ann, headers=())
+    await store.accept(still)
+    selector = Criteria(where="payload.email == var.email", var={"email": "ann@x.de"})
+    asked = await verbs.erase(EraseRequest(selector=selector))
+    assert (asked.state, asked.deliveries, asked.waiting) == ("waiting", 1, 1)
+    await store.settle(a_settlement(await lease_one(store)))
+    (one,) = await verbs.erasures.known()
+    done = await verbs.erasures.go_on(one)
+    assert (done.state, done.deliveries, done.waiting) == ("done", 2, {})
+    (left,) = await store.reads.deliveries(ALL)
+    record_ = await store.reads.delivery(left.id)
+    assert record_ is not None
+    assert record_.delivery.body == bob
