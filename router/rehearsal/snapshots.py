@@ -16,7 +16,9 @@ from router.rehearsal.differences import SHOWN_MAX
 from router.rehearsal.record import TrialRecord
 
 AS_IT_CAME = "(the body as it came)"
-_OURS = re.compile(r"(?:user-agent|idempotency-key|router-[a-z-]+)|WEBHOOK_[A-Z]+")
+_OURS = re.compile(
+    r"(?:user-agent|idempotency-key|traceparent|router-[a-z-]+)|TRACEPARENT|WEBHOOK_[A-Z]+"
+)
 """Headers and variables that are the router's own."""
 _ID = re.compile(r"\b(dlv|evt|job)_[0-9A-Z]{26}\b")
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
