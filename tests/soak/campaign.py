@@ -17,7 +17,7 @@ from tests.soak.judge import Expected
 from tests.soak.rules import CALL_S
 from tests.soak.samples import Sample
 from tests.soak.senders import Load
-from tests.soak.watching import LOOK_S, Watch
+from tests.soak.watching import Watch
 
 DYING = 0.25
 """The part of each stretch in which the router dies again and again; the last lives to its end."""
@@ -29,6 +29,7 @@ LATE_S = 600.0
 """By then everything must be done, also what a probe of its target was waited for."""
 ENDS_S = 120.0
 """When the targets are well and nothing more comes."""
+RESUMED_S = 7.0
 CYCLE_S = 30.0
 FAILS_S, STALLS_S = (10.0, 14.0), (20.0, 22.0)
 """Of each cycle: when the flaky target answers 503, and when it answers too late."""
@@ -134,11 +135,11 @@ class Soak:
         self.result.problems += [f"{of}: {one}" for of, one in grown]
 
     async def _settle(self) -> None:
-        """Everything is done that was acknowledged; what waits for a probe does not wait longer."""
-        await self.site.resume("flaky")
+        """Everything is done that was acknowledged; a probe that fails is soon followed by one."""
         end = self.clock() + ENDS_S
-        while self.expected.open and self.clock() < end:  # noqa: ASYNC110 - the world changes
-            await asyncio.sleep(LOOK_S)  # the watch looks
+        while self.expected.open and self.clock() < end:
+            await self.site.resume("flaky")
+            await asyncio.sleep(RESUMED_S)  # the watch looks
 
     async def _end(self) -> None:
         await self.site.stop()
