@@ -255,7 +255,7 @@ def test_the_database_is_the_routers_alone() -> None:
 
 
 MONITOR_FIELDS = {
-    "ServiceMonitor.spec": {"selector", "endpoints"},
+    "ServiceMonitor.spec": {"jobLabel", "selector", "endpoints"},
     "endpoints": {"port", "path", "interval", "authorization"},
 }
 """Of the operator's own definition what is used here: no schema of it is to be had."""
@@ -270,6 +270,7 @@ def test_prometheus_finds_the_admin_listener_and_may_ask_it(monitored: Manifests
     chosen = [one for (kind, _), one in monitored.items() if kind == "Service"]
     [service] = [one for one in chosen if wanted <= one["metadata"]["labels"].items()]
     assert [port["name"] for port in service["spec"]["ports"]] == [endpoint["port"]]
+    assert service["metadata"]["labels"][monitor["jobLabel"]] == "router"  # the job of the alerts
     assert endpoint["path"] == "/metrics"
     [entry] = monitored["NetworkPolicy", "router-metrics"]["spec"]["ingress"]
     assert entry["ports"] == [{"port": endpoint["port"]}]

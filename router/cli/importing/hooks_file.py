@@ -201,6 +201,8 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
             "write the file as the template makes it",
         )
     root = None if report.failed else read(report)
+    if report.failed and not template and (call := text.find("{{")) >= 0:
+        report.error(LEFT_OUT, "a Go template begins here", call, call + 2, "read it by --template")
     if root is None or is_null(root):
         return report, []
     if not isinstance(root, Sequence):

@@ -159,7 +159,9 @@ def fits_text(pattern: str, text: str) -> bool | None:
     """Whether it fits a part of the text; None if it is no regular expression."""
     import re2
 
+    quiet = re2.Options()
+    quiet.log_errors = False  # else RE2 itself prints the pattern
     try:
-        return re2.search(pattern, text) is not None
+        return re2.compile(pattern, quiet).search(text) is not None
     except re2.error:
         return None

@@ -92,6 +92,11 @@ def test_what_cannot_be_said_keeps_the_hook_out(rule: dict[str, Any], words: str
     assert words in line
 
 
+def test_re2_prints_no_pattern_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    said({"trigger-rule": fits("a", "(geheim")})
+    assert "geheim" not in capfd.readouterr().err
+
+
 def test_of_two_tokens_one_proves_and_one_is_compared() -> None:
     two = {"and": [value("X-Token", "s", "header"), value("token", "t", "url")]}
     assert match_of(two).startswith("sha256(query.token) == ")

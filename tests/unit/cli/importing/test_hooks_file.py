@@ -50,6 +50,11 @@ def test_calls_of_a_template_are_read_where_a_secret_stands() -> None:
     assert [(one.line, one.column) for one in made.listed] == [(2, 76)]
 
 
+def test_a_template_that_is_read_without_its_option_is_told_of_it() -> None:
+    report, _ = read_hooks(TEMPLATE, "hooks.json")
+    assert "read it by --template" in [one.hint for one in report.sorted()]
+
+
 def test_other_templates_are_named_and_nothing_is_read() -> None:
     text = TEMPLATE.replace('getenv "HUB_SECRET"', "range .Items")
     made = imported([HooksText(text, "hooks.json")], WebhookFlags(template=True))
