@@ -16,8 +16,8 @@ from router.cli.remote import Verbs
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound
 from router.model.selector import Criteria
-from router.operator.answers import ErasurePlan, ErasureProgress
 from router.operator.erasing import texts_of
+from router.operator.erasure_answers import ErasurePlan, ErasureProgress
 from router.operator.requests import EraseRequest
 
 POLL_S = 1.0

@@ -11,6 +11,7 @@ from router.errors import AmbiguousId, NotFound
 from router.model.delivery import Delivery
 from router.model.operations import Change
 from router.operator import answers
+from router.operator.erasure_answers import ErasurePlan, ErasureProgress, Erasures
 from router.operator.id_lookup import with_job_alone
 from router.operator.overview_answer import Overview
 from router.operator.requests import (
@@ -138,22 +139,22 @@ class RemoteOperator:
         path = f"/api/replays/{quote(id_, safe='')}"
         return self._client.read(path, {}, answers.ReplayProgress)
 
-    async def plan_erase(self, request: EraseRequest) -> answers.ErasurePlan:
+    async def plan_erase(self, request: EraseRequest) -> ErasurePlan:
         """What `erase` would take out."""
-        return self._post("erase", request, answers.ErasurePlan, dry_run=True)
+        return self._post("erase", request, ErasurePlan, dry_run=True)
 
-    async def erase(self, request: EraseRequest, _by: By = LOCAL) -> answers.ErasureProgress:
+    async def erase(self, request: EraseRequest, _by: By = LOCAL) -> ErasureProgress:
         """Erase it; perhaps that is not done yet."""
-        return self._post("erase", request, answers.ErasureProgress)
+        return self._post("erase", request, ErasureProgress)
 
-    async def known_erasures(self) -> answers.Erasures:
+    async def known_erasures(self) -> Erasures:
         """Those under way there."""
-        return self._client.read("/api/erasures", {}, answers.Erasures)
+        return self._client.read("/api/erasures", {}, Erasures)
 
-    async def erasure(self, id_: str) -> answers.ErasureProgress:
+    async def erasure(self, id_: str) -> ErasureProgress:
         """How far one is."""
         path = f"/api/erasures/{quote(id_, safe='')}"
-        return self._client.read(path, {}, answers.ErasureProgress)
+        return self._client.read(path, {}, ErasureProgress)
 
     async def plan_change(self, verb: Change, request: ChangeRequest) -> answers.OperatorPlan:
         """What the verb would change."""

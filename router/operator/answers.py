@@ -5,18 +5,13 @@ from typing import Any, Literal
 import msgspec
 
 from router.model.delivery import DeliveryState, DeliverySummary, Redaction
-from router.model.erasure import ErasureState
 from router.model.fetched import Fetched
 from router.model.job import Attempt, Job
 from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayState
 from router.model.recovery import Recovery
 from router.model.target import TargetRow, TargetState
-from router.store.values import (
-    ListedAttempt,
-    ListedEvent,
-    ListedGeneration,
-    Pruned,
-)
+from router.store.removal import Pruned
+from router.store.values import ListedAttempt, ListedEvent, ListedGeneration
 
 HIDDEN = "[hidden]"
 """Stands where a caller without bodies may not look."""
@@ -110,47 +105,6 @@ class OneDelivery(msgspec.Struct, frozen=True):
     jobs: tuple[Job, ...]
     attempts: tuple[Attempt, ...]
     redacted: Redaction | None = None
-
-
-class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
-    """
-    A delivery, whole, and `cursor`, the place behind it.
-
-    `headers` are (lower-case name, value); credentials are `[removed]`.
-    """
-
-    cursor: str
-    id: str
-    endpoint: str
-    provider: str
-    received_at: int
-    state: str
-    method: str
-    path: str
-    query: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-    verified_by: str | None
-    event_count: int
-    events: tuple[EventRow, ...]
-    flags: tuple[str, ...]
-    replay_of: str | None
-
-
-class FollowedDeliveries(msgspec.Struct, frozen=True):
-    """
-    Deliveries after a place, in the order of the ledger. `cursor` is the place to go on from.
-
-    `more`: ask again at once. `removed` deliveries of that stretch, of any endpoint, are gone;
-    null: the store does not count them.
-    `other`: the cursor is of another ledger, or of a later copy of this one.
-    """
-
-    deliveries: tuple[FollowedDelivery, ...]
-    cursor: str
-    more: bool
-    removed: int | None
-    other: bool
 
 
 class ExportPage(msgspec.Struct, frozen=True):
@@ -314,59 +268,6 @@ class ReplayProgress(msgspec.Struct, frozen=True):
     created_at: int
     last_due_at: int | None
     dry_run: Literal[False] = False
-
-
-class ErasedFrom(msgspec.Struct, frozen=True):
-    """Deliveries of one endpoint and state that an erasure is about."""
-
-    endpoint: str
-    state: str
-    deliveries: int
-
-
-class ErasurePlan(msgspec.Struct, frozen=True):
-    """
-    What an erasure would take out, as far as was looked: `whole` is false when there is more.
-    `open` deliveries have jobs that have not ended, and go when these have. `until` makes the
-    selection exactly this one; `failed` and `reason` as of a list.
-    """
-
-    deliveries: int
-    events: int
-    jobs: int
-    open: int
-    parts: tuple[ErasedFrom, ...]
-    whole: bool
-    until: int | None
-    failed: int = 0
-    reason: str | None = None
-    dry_run: Literal[True] = True
-
-
-class ErasureProgress(msgspec.Struct, frozen=True):
-    """
-    How far an erasure is: `searching`, `waiting` for jobs of so many deliveries, `cleaning` the
-    store's files, or `done`. `deliveries` went whole; of `parts`, batches, some events did.
-    `unreachable`: what it does not reach, in words.
-    """
-
-    id: str
-    state: ErasureState
-    deliveries: int
-    parts: int
-    events: int
-    jobs: int
-    waiting: int
-    failed: int
-    created_at: int
-    unreachable: str
-    dry_run: Literal[False] = False
-
-
-class Erasures(msgspec.Struct, frozen=True):
-    """Erasures that have not ended, the oldest first."""
-
-    erasures: tuple[ErasureProgress, ...]
 
 
 class Cancelled(msgspec.Struct, frozen=True):

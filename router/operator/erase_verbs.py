@@ -8,9 +8,9 @@ from router.clock import Clock
 from router.errors import UsageError
 from router.model.erasure import Erasure
 from router.model.ids import Ids
-from router.operator.answers import ErasedFrom, ErasurePlan, ErasureProgress, Erasures
 from router.operator.audit import AuditTrail
 from router.operator.erasing import FACTS, Eraser, is_open
+from router.operator.erasure_answers import ErasedFrom, ErasurePlan, ErasureProgress, Erasures
 from router.operator.id_lookup import present, whole_ids
 from router.operator.replay_source import frozen
 from router.operator.requests import LOCAL, By, EraseRequest

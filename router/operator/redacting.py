@@ -13,7 +13,8 @@ from router.model.job import Attempt
 from router.model.settings import Redact
 from router.providers import Provider
 from router.rules.redacting import taken_out
-from router.store.values import DeliveryRecord, EventEntry, Rewritten
+from router.store.removal import Rewritten
+from router.store.values import DeliveryRecord, EventEntry
 
 
 def rewritten(

@@ -9,7 +9,7 @@ from router.model.settings import KeepFor
 from router.operator.answers import PruneProgress
 from router.rules.ruleset import Ruleset
 from router.store.protocol import OperatorStore
-from router.store.values import EndedBefore, Retain
+from router.store.removal import EndedBefore, Retain
 
 STEP = 500
 """Deliveries to a transaction, so that accepting need not wait for long."""

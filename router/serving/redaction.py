@@ -16,6 +16,7 @@ from router.operator.redacting import rewritten
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.redacting import is_redacted
 from router.store.protocol import OperatorStore
+from router.store.removal import RedactionStep, Rewritten
 from router.store.values import (
     CLAIM_MS,
     LIMIT_MAX,
@@ -23,8 +24,6 @@ from router.store.values import (
     DeliveryRecord,
     FeedQuery,
     Following,
-    RedactionStep,
-    Rewritten,
     alone,
 )
 

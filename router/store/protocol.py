@@ -17,6 +17,7 @@ from router.model.job import Group, Job, NewJob, Settlement
 from router.model.operations import Audit, Replay, ReplayStep
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.store.reads import DispatchReads, FactReads, StoreReads
+from router.store.removal import Pruned, RedactionStep, Retain
 from router.store.values import (
     NO_LOCAL,
     Acceptance,
@@ -29,11 +30,8 @@ from router.store.values import (
     LeaseBatch,
     Local,
     NodeCard,
-    Pruned,
     Publication,
     Recovered,
-    RedactionStep,
-    Retain,
     RuleCount,
     Selector,
     Settled,

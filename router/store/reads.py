@@ -12,6 +12,7 @@ from router.model.delivery import DeliverySummary
 from router.model.job import Attempt, Job, JobState
 from router.model.operations import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
+from router.store.removal import Retain
 from router.store.values import (
     DeliveryRecord,
     FeedQuery,
@@ -25,7 +26,6 @@ from router.store.values import (
     NodeSeen,
     Page,
     Publication,
-    Retain,
     RuleCount,
     Selector,
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 from benchmarks import seed
 from router.clock import SystemClock
 from router.model.settings import DAY_MS
+from router.store.removal import Retain
 from router.store.sqlite.pruning import removable
-from router.store.values import Retain
 from tests import ledger
 
 

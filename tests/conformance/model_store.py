@@ -19,6 +19,7 @@ from router.model.job import (
     committed,
 )
 from router.model.operations import ActionJobs, Audit, Change, Planned, Replay, ReplayStep
+from router.store.removal import EndedBefore, Pruned, RedactionStep, Retain, Rewritten
 from router.store.values import (
     ALREADY,
     APART_MS,
@@ -27,13 +28,8 @@ from router.store.values import (
     Accepted,
     Died,
     Duplicate,
-    EndedBefore,
     LeaseBatch,
-    Pruned,
     Recovered,
-    RedactionStep,
-    Retain,
-    Rewritten,
     RuleCount,
     Selector,
     Settled,

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from router.model.activity import EVER, HOUR_S, MINUTE_S, QUARTER_S, ActivityCount
 from router.model.settings import DAY_MS
 from router.store.protocol import Store
-from router.store.values import Retain
+from router.store.removal import Retain
 from tests.clocks import START_MS, ManualClock
 
 NOW = START_MS - START_MS % (QUARTER_S * 1000)

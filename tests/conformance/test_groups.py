@@ -3,7 +3,8 @@
 import pytest
 
 from router.model.job import Group, Turn
-from router.store.values import Retain, Selector, Settled
+from router.store.removal import Retain
+from router.store.values import Selector, Settled
 from tests.clocks import START_MS
 from tests.conformance.rig import CHAIN, Rig, replayed
 from tests.store_values import FAR, GENERATION, a_settlement

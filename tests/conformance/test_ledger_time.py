@@ -5,7 +5,8 @@ import pytest
 from router.clock import SteadyClock
 from router.model.operations import Replay, ReplayStep
 from router.store.protocol import Store
-from router.store.values import Accepted, Duplicate, Retain, Selector
+from router.store.removal import Retain
+from router.store.values import Accepted, Duplicate, Selector
 from tests.clocks import START_MS, SetClock
 from tests.store_values import Maker, a_settlement, lease_one
 

@@ -9,7 +9,8 @@ from router.model.settings import Endpoint
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.redaction import RedactionUpkeep
 from router.store.protocol import Store
-from router.store.values import DeliveryRecord, Duplicate, RedactionStep, Rewritten, Selector
+from router.store.removal import RedactionStep, Rewritten
+from router.store.values import DeliveryRecord, Duplicate, Selector
 from tests.builders import a_redact, a_ruleset
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.rig import DATABASES

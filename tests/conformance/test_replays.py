@@ -9,7 +9,8 @@ from router.errors import NotFound
 from router.model.job import NewJob
 from router.model.operations import Audit, Planned, Replay, ReplayStep
 from router.store.protocol import Store
-from router.store.values import Acceptance, Retain, Selector
+from router.store.removal import Retain
+from router.store.values import Acceptance, Selector
 from tests.clocks import START_MS
 from tests.store_values import FAR, Maker, a_settlement, entries
 

@@ -8,7 +8,8 @@ import pytest
 
 from router.model.settings import DAY_MS
 from router.store.protocol import Store
-from router.store.values import Duplicate, EndedBefore, Retain, Selector
+from router.store.removal import EndedBefore, Retain
+from router.store.values import Duplicate, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from router.model.job import Attempt, Job
 from router.store.protocol import Store
+from router.store.removal import EndedBefore, Retain
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EndedBefore, LeaseBatch, Retain, Selector
+from router.store.values import Acceptance, LeaseBatch, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.store_values import Maker, a_settlement

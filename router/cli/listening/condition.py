@@ -8,7 +8,7 @@ import msgspec
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the package's own word
 from router.model.delivery import Delivery
-from router.operator.answers import FollowedDelivery
+from router.operator.followed_answers import FollowedDelivery
 from router.operator.where import check_bound, exact_values
 from router.providers import Provider
 from router.rules.scope import ROOTS, delivery_roots, event_scope

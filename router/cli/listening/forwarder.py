@@ -13,7 +13,7 @@ from router.cli.listening.plain import PlainView
 from router.cli.listening.source import Backoff, ConnectionLost, DeliverySource, FeedWatcher
 from router.cli.listening.target import Forwarded, LocalTarget
 from router.clock import Clock
-from router.operator.answers import FollowedDeliveries, FollowedDelivery
+from router.operator.followed_answers import FollowedDeliveries, FollowedDelivery
 
 A = TypeVar("A")
 

@@ -6,7 +6,7 @@ import shlex
 from router.cli.listening.target import Forwarded, headers_of, url_of
 from router.cli.output import event_names, pretty, visible
 from router.legible import moment
-from router.operator.answers import FollowedDelivery
+from router.operator.followed_answers import FollowedDelivery
 
 _TEXT_MAX = 65_536
 

@@ -11,7 +11,7 @@ from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.expressions import NotJson, decode_json
 from router.legible import moment
-from router.operator.answers import FollowedDelivery
+from router.operator.followed_answers import FollowedDelivery
 
 _SAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _WORD_MAX = 60

@@ -10,7 +10,7 @@ import msgspec
 
 from router.cli.admin import no_answer
 from router.errors import RouterError, UsageError
-from router.operator.answers import FollowedDeliveries
+from router.operator.followed_answers import FollowedDeliveries
 from router.operator.times import undated
 
 HEARTBEAT_S = 15.0

@@ -15,7 +15,7 @@ from router.cli.url_option import whole_url
 from router.clock import Clock
 from router.errors import UsageError
 from router.model.delivery import REMOVED
-from router.operator.answers import FollowedDelivery
+from router.operator.followed_answers import FollowedDelivery
 
 HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"}

@@ -8,7 +8,7 @@ import msgspec
 from router.model.settings import DAY_MS
 from router.store.common.states import DEAD
 from router.store.postgres.database import Tx
-from router.store.values import Retain
+from router.store.removal import Retain
 
 WINDOW = 10_000
 """Deliveries looked at in one query."""

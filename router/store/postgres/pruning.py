@@ -10,7 +10,7 @@ from router.store.postgres.database import Database, Tx
 from router.store.postgres.day_removal import Busy, DayRemoval
 from router.store.postgres.finished import WINDOWS, Ages
 from router.store.postgres.single_removal import ALWAYS, Sweep, may_go
-from router.store.values import Pruned, Retain
+from router.store.removal import Pruned, Retain
 
 KEYS, BATCHES = 500, 20
 """Expired keys that one transaction removes, and transactions of one step."""

@@ -26,7 +26,8 @@ from router.store.postgres import (
 from router.store.postgres.commit_order import following
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.sessions import open_first
-from router.store.values import NameKind, Retain, Selector
+from router.store.removal import Retain
+from router.store.values import NameKind, Selector
 
 T = TypeVar("T")
 P = ParamSpec("P")

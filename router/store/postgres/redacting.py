@@ -6,7 +6,7 @@ from router.store.postgres.database import Tx
 from router.store.postgres.operations import remember
 from router.store.postgres.runs import group_key
 from router.store.postgres.texts import escape, unescape
-from router.store.values import RedactionStep, Rewritten
+from router.store.removal import RedactionStep, Rewritten
 
 _KEYS = """
     WITH renamed AS (

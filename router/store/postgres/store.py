@@ -38,6 +38,7 @@ from router.store.postgres.merging import Merged
 from router.store.postgres.nodes import Nodes
 from router.store.postgres.notices import tell
 from router.store.postgres.reader import PostgresReader
+from router.store.removal import Pruned, Retain
 from router.store.values import (
     Acceptance,
     Accepted,
@@ -45,9 +46,7 @@ from router.store.values import (
     Duplicate,
     LeaseBatch,
     OnCommit,
-    Pruned,
     Recovered,
-    Retain,
     Selector,
     Settled,
     uncounted,

@@ -8,10 +8,10 @@ import msgspec
 
 from router.store.common import activity
 from router.store.common.states import DEAD
+from router.store.removal import EndedBefore, Pruned, Retain
 from router.store.sqlite import audit_log, clock_step, runs
 from router.store.sqlite.fragments import JOBS_OF, listed
 from router.store.sqlite.writer_state import Book
-from router.store.values import EndedBefore, Pruned, Retain
 
 WINDOW = 10_000
 """Rows looked at in one query of a search for something to remove."""

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from router.store.common.columns import encode_entries, encode_json, encode_meta
 from router.store.common.redactions import hidden_key
 from router.store.common.states import DEAD
+from router.store.removal import RedactionStep, Rewritten
 from router.store.sqlite.fragments import JOBS_OF
 from router.store.sqlite.operations import remember
 from router.store.sqlite.writer_state import Book
-from router.store.values import RedactionStep, Rewritten
 
 
 def due(db: sqlite3.Connection, now: int, limit: int) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from router.model.operations import Audit
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.model.target import Pause
 from router.store.common.copy_counts import CopyCounts
+from router.store.removal import Pruned, Retain
 from router.store.sqlite import (
     adding,
     audit_log,
@@ -55,9 +56,7 @@ from router.store.values import (
     NodeCard,
     NodeSeen,
     OnCommit,
-    Pruned,
     Recovered,
-    Retain,
     Selector,
     Settled,
     uncounted,

@@ -5,6 +5,7 @@ from litestar import Controller
 from litestar.params import FromPath, JSONBody
 
 from router.operator import answers
+from router.operator.erasure_answers import ErasurePlan, ErasureProgress, Erasures
 from router.operator.protocol import Running
 from router.operator.requests import (
     BackupNote,
@@ -92,14 +93,14 @@ class ChangeRoutes(Controller):
     )
     async def erase(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[EraseBody]
-    ) -> answers.ErasureProgress | answers.ErasurePlan:
+    ) -> ErasureProgress | ErasurePlan:
         """Or say what that would be."""
         if data.dry_run:
             return await verbs.plan_erase(data)
         return await verbs.erase(data, request.by)
 
     @question("/api/erasures", "Erasures under way, and those of the last day.", access="admin")
-    async def erasures(self, request: AdminRequest, verbs: Given[StoreVerbs]) -> answers.Erasures:
+    async def erasures(self, request: AdminRequest, verbs: Given[StoreVerbs]) -> Erasures:
         """The oldest first."""
         del request
         return await verbs.known_erasures()
@@ -107,7 +108,7 @@ class ChangeRoutes(Controller):
     @question("/api/erasures/{erasure:str}", "How far an erasure is.", access="admin")
     async def erasure(
         self, request: AdminRequest, verbs: Given[StoreVerbs], erasure: FromPath[str]
-    ) -> answers.ErasureProgress:
+    ) -> ErasureProgress:
         """By its whole id."""
         del request
         return await verbs.erasure(erasure)

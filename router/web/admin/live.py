@@ -3,7 +3,8 @@
 from litestar import Controller
 
 from router.errors import UsageError
-from router.operator.answers import EventRow, FollowedDeliveries, FollowedDelivery
+from router.operator.answers import EventRow
+from router.operator.followed_answers import FollowedDeliveries, FollowedDelivery
 from router.rules.live import LiveRef
 from router.store.reads import StoreReads
 from router.store.values import LIMIT_MAX, FeedQuery, Stored

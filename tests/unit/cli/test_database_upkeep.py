@@ -13,7 +13,7 @@ from router.store.postgres.connection import Lane
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.schema import NAMES
 from router.store.postgres.store import open_store
-from router.store.values import Retain
+from router.store.removal import Retain
 from tests.clocks import START_MS
 from tests.postgres.server import Server
 from tests.store_values import FAR, Maker

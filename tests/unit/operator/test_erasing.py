@@ -12,7 +12,7 @@ from router.errors import NotFound, StoreUnavailable, UsageError
 from router.model.job import NewJob
 from router.model.selector import Criteria
 from router.model.settings import DAY_MS
-from router.operator.answers import ErasureProgress
+from router.operator.erasure_answers import ErasureProgress
 from router.operator.requests import ChangeRequest, EraseRequest
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues

@@ -12,8 +12,9 @@ from router.model.operations import Change
 from router.model.selector import Criteria
 from router.operator.answers import OperatorPlan
 from router.operator.requests import ChangeRequest, ReplayRequest
+from router.store.removal import RedactionStep, Rewritten
 from router.store.sqlite.store import open_store
-from router.store.values import RedactionStep, Rewritten, Selector
+from router.store.values import Selector
 from tests.builders import NOW
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement

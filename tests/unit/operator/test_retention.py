@@ -8,10 +8,10 @@ import pytest
 
 from router.model.settings import KeepFor
 from router.operator import retention
+from router.store.removal import Retain
 from router.store.sqlite.pruning import removable
 from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Retain
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, JumpingClock
 from tests.store_values import Maker

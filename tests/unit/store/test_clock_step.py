@@ -10,9 +10,10 @@ from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.model.operations import Audit
 from router.model.target import FACT
+from router.store.removal import Retain
 from router.store.sqlite import schema
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Retain, Selector
+from router.store.values import Selector
 from tests.clocks import START_MS, SetClock
 from tests.store_values import Maker, a_settlement
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreUnavailable
+from router.store.removal import Retain
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import FeedQuery, Following, Retain
+from router.store.values import FeedQuery, Following
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from router.model.target import Pause
+from router.store.removal import Retain
 from router.store.sqlite import (
     accepting,
     adding,
@@ -20,7 +21,6 @@ from router.store.sqlite import (
 )
 from router.store.sqlite.pruning import PrunePlan
 from router.store.sqlite.writer_state import Book
-from router.store.values import Retain
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker
 from tests.unit.store.ledger import ending

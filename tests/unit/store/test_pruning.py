@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from router.store.removal import Pruned, Retain
 from router.store.sqlite import accepting, pruning, schema
 from router.store.sqlite.pruning import KEYS_EXAMINED, WINDOW, PrunePlan, PruneSearch, removable
 from router.store.sqlite.writer_state import Book
-from router.store.values import Acceptance, Pruned, Retain
+from router.store.values import Acceptance
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker
 

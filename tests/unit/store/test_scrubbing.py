@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from router.store.removal import Retain
 from router.store.sqlite.connection import open_read_only
 from router.store.sqlite.scrubbing import SMALL
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Retain, Selector
+from router.store.values import Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker
 

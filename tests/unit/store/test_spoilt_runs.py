@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from router.model.job import Group, Job, Predecessor, Turn
+from router.store.removal import Retain
 from router.store.sqlite.store import SqliteStore
-from router.store.values import Recovered, Retain, Selector
+from router.store.values import Recovered, Selector
 from tests.clocks import START_MS
 from tests.store_values import FAR, GENERATION, Maker, a_settlement
 from tests.unit.store.spoiling import LATER, NOBODY, Teller, spoil

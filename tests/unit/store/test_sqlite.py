@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from router.store.removal import Retain
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Duplicate, Generation, Retain, Selector
+from router.store.values import Duplicate, Generation, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 

@@ -7,7 +7,8 @@ import pytest
 
 from router.cli.listening.target import Forwarded
 from router.model.ids import Ids
-from router.operator.answers import EventRow, FollowedDelivery
+from router.operator.answers import EventRow
+from router.operator.followed_answers import FollowedDelivery
 
 NOW = 1_760_000_000_000
 

@@ -16,7 +16,7 @@ from router.cli.listening.plain import PlainView
 from router.cli.listening.source import Backoff, ConnectionLost, FeedWatcher
 from router.cli.listening.target import Forwarded
 from router.errors import UsageError
-from router.operator.answers import FollowedDeliveries, FollowedDelivery
+from router.operator.followed_answers import FollowedDeliveries, FollowedDelivery
 from router.providers import builtin
 from tests.clocks import START_MS, ManualClock, settle
 from tests.unit.cli.listening.conftest import Maker

@@ -12,7 +12,8 @@ from router.store.postgres.database import Database, Tx
 from router.store.postgres.day_removal import DayRemoval
 from router.store.postgres.finished import Ages
 from router.store.postgres.store import PostgresStore
-from router.store.values import Acceptance, Pruned, Retain, Selector
+from router.store.removal import Pruned, Retain
+from router.store.values import Acceptance, Selector
 from tests.clocks import START_MS
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.ledger import add_ended

@@ -18,8 +18,9 @@ from router.store.moving.copying import Moved, Show, copy
 from router.store.postgres.database import Database
 from router.store.postgres.store import open_store as open_shared
 from router.store.protocol import Store
+from router.store.removal import Retain
 from router.store.sqlite.store import open_store
-from router.store.values import Accepted, Duplicate, Retain, RuleCount, Selector
+from router.store.values import Accepted, Duplicate, RuleCount, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.looking import rows, run

@@ -16,7 +16,8 @@ from router.store.postgres.finished import WINDOW, WINDOWS, Ages
 from router.store.postgres.pruning import BATCHES, KEYS
 from router.store.postgres.single_removal import remove
 from router.store.postgres.store import PostgresStore
-from router.store.values import Generation, Pruned, Retain, Selector
+from router.store.removal import Pruned, Retain
+from router.store.values import Generation, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.at_once import PATIENT, meanwhile, uncommitted

@@ -11,8 +11,6 @@ import msgspec
 from litestar import Litestar
 
 from router.operator.answers import (
-    ErasureProgress,
-    Erasures,
     JobOutput,
     RefusalList,
     RefusedRequest,
@@ -21,6 +19,7 @@ from router.operator.answers import (
     ServerState,
     StoreFile,
 )
+from router.operator.erasure_answers import ErasureProgress, Erasures
 from router.operator.requests import By
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Generation
