@@ -159,7 +159,7 @@ class Eraser:
             return await self._nothing_left(erasure, request)
         search = self.search(request)
         page = await search.after(erasure.reached)
-        step = _Step(erasure, self._live, self._clock.now())
+        step = _ErasingStep(erasure, self._live, self._clock.now())
         for data in page.found:
             step.add(data.stored.delivery, data.stored.events, () if data.whole else data.events)
         if request.cancel:
@@ -174,7 +174,7 @@ class Eraser:
         Take out what has ended meanwhile; with it what the router itself has told of it since, for
         that is found by what it tells of.
         """
-        step, waiting = _Step(erasure, self._live, self._clock.now()), dict(erasure.waiting)
+        step, waiting = _ErasingStep(erasure, self._live, self._clock.now()), dict(erasure.waiting)
         still, died = list[str](), False
         for id_, indexes in erasure.waiting.items():
             record = await self._store.reads.delivery(id_)
@@ -194,7 +194,7 @@ class Eraser:
                 step.add(data.stored.delivery, data.stored.events, ())
         return await self._taken(step, waiting=waiting)
 
-    async def _taken(self, step: "_Step", **progress: Any) -> Erasure:
+    async def _taken(self, step: "_ErasingStep", **progress: Any) -> Erasure:
         after = msgspec.structs.replace(step.before, **progress)
         if after == step.before and not step.ids:
             return after
@@ -211,7 +211,7 @@ class Eraser:
             after = await self._store.blank(texts, after)
             await self._clock.sleep(PAUSE_S)
         self._erased()
-        return await self._taken(_Step(erasure, self._live, 0), asked=None)
+        return await self._taken(_ErasingStep(erasure, self._live, 0), asked=None)
 
     async def _clean(self, erasure: Erasure) -> Erasure:
         if not await self._store.scrub():
@@ -230,7 +230,7 @@ class Eraser:
             self._wake(target, due_at)
 
 
-class _Step:
+class _ErasingStep:
     """What one step is to take out."""
 
     def __init__(self, before: Erasure, live: LiveRef, now: int) -> None:

@@ -80,7 +80,7 @@ class RedactionUpkeep:
         wanted = {name: one.redact for name, one in endpoints if one.redact is not None}
         if not wanted or not await self._claimed("redact", CLAIM_MS):
             return False
-        now, step = self._clock.ledger(), _Step(self._store, live, wanted, self._clock)
+        now, step = self._clock.ledger(), _RedactingStep(self._store, live, wanted, self._clock)
         due = await self._store.reads.due_redactions(now, DUE_MAX)
         for id_ in due:
             if step.bytes < BODIES_MAX:
@@ -113,7 +113,7 @@ def _digest(wanted: Wanted) -> str:
     return hashlib.sha256(msgspec.json.encode(sorted(wanted.items()))).hexdigest()
 
 
-class _Step:
+class _RedactingStep:
     """One step: what is written anew, and what is looked at again, when."""
 
     def __init__(

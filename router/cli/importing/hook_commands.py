@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from router.cli.importing.hooks_file import Hook, Parameter
+from router.cli.importing.hooks_file import Hook, HookParameter
 from router.cli.importing.request_values import RequestValues
 from router.config.spelling import GIVEN_VARIABLE
 
@@ -54,7 +54,7 @@ def _files(hook: Hook, values: RequestValues) -> tuple[dict[str, str], list[str]
     return files, decoded
 
 
-def _variable(hook: Hook, given: Parameter, name: str) -> str:
+def _variable(hook: Hook, given: HookParameter, name: str) -> str:
     found = given.variable or _NAMESPACE + name
     if GIVEN_VARIABLE.fullmatch(found):
         return found

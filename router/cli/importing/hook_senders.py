@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from router.cli.importing.hooks_file import Hook
-from router.cli.importing.proofs import Proof, Sender
+from router.cli.importing.proofs import ImportedSender, Proof
 
 _EVERY_METHOD = ("POST", "GET", "PUT", "PATCH", "DELETE")
 _KINDS = ("text", "json", "form", "multipart", "xml")
@@ -20,7 +20,7 @@ _KNOWN = {
 
 
 def definition_of(
-    hook: Hook, sender: Sender, methods: Sequence[str], *, whole_body: bool
+    hook: Hook, sender: ImportedSender, methods: Sequence[str], *, whole_body: bool
 ) -> dict[str, Any]:
     """The keys of the provider; `methods` are those of webhook's command line."""
     proofs = list(sender.proofs.values())
@@ -58,7 +58,7 @@ def _ways(hook: Hook, proofs: Sequence[Proof]) -> list[dict[str, Any]]:
     return ways
 
 
-def _methods(hook: Hook, sender: Sender, usual: Sequence[str]) -> list[str]:
+def _methods(hook: Hook, sender: ImportedSender, usual: Sequence[str]) -> list[str]:
     given = [hook.text(item).strip().upper() for item in hook.items(hook.get("http-methods"))]
     allowed = given or list(usual) or list(_EVERY_METHOD)
     for only in sender.methods:

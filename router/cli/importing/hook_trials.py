@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from router.cli.importing.conditions import NULL
-from router.cli.importing.hooks_file import Hook, Parameter
-from router.cli.importing.proofs import Sender
+from router.cli.importing.hooks_file import Hook, HookParameter
+from router.cli.importing.proofs import ImportedSender
 from router.cli.importing.trigger_rule import All, AnyOf, Equals, Trigger
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -16,11 +16,11 @@ class _Unmade(Exception):
     """No request can be made that is sure to fit."""
 
 
-class Trials:
+class ImportedTrials:
     """The tests that can be made of one hook."""
 
     def __init__(
-        self, hook: Hook, name: str, sender: Sender, definition: Mapping[str, Any]
+        self, hook: Hook, name: str, sender: ImportedSender, definition: Mapping[str, Any]
     ) -> None:
         self._hook = hook
         self._name = name
@@ -96,7 +96,7 @@ class Trials:
                 return None
         return found
 
-    def _put(self, parameter: Parameter, value: str) -> str:
+    def _put(self, parameter: HookParameter, value: str) -> str:
         """The text at this place of the payload: what is there already, else this."""
         *steps, last = parameter.name.split(".")
         read = self._definition["read"]

@@ -56,7 +56,7 @@ _SOURCES = dict(zip(_MARKS.values(), ("env", "credential", "file"), strict=True)
 _MARKED = re.compile(f"[{''.join(_SOURCES)}][^{_PADDING}]+{_PADDING}+")
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class HookParameter(msgspec.Struct, frozen=True):
     """A value of the request, or a fixed one, as a hook names it."""
 
     node: Node
@@ -168,21 +168,21 @@ class Hook:
             self.refuse(node, "a list was expected")
         return []
 
-    def parameters(self, key: str) -> list[Parameter]:
+    def parameters(self, key: str) -> list[HookParameter]:
         """The parameters in the list under a key."""
         return [self.parameter(node) for node in self.items(self.get(key))]
 
-    def parameter(self, node: Node) -> Parameter:
+    def parameter(self, node: Node) -> HookParameter:
         """What a mapping of `source` and `name` names."""
         if not isinstance(node, Mapping):
             self.refuse(node, "a mapping of 'source' and 'name' was expected")
-            return Parameter(node, "string", "")
+            return HookParameter(node, "string", "")
         self.unknown_keys(node, _PARAMETER_KEYS)
         given = {key: value for key, (_, value) in fields(node).items()}
         source, name, variable = (self.text(given.get(key)) for key in _PARAMETER_KEYS[:3])
         decode = given.get("base64decode")
         encoded = isinstance(decode, Scalar) and decode.value.lower() in _YES
-        return Parameter(node, "url" if source == "query" else source, name, variable, encoded)
+        return HookParameter(node, "url" if source == "query" else source, name, variable, encoded)
 
 
 def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report, list[Hook]]:
@@ -201,8 +201,10 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
             "write the file as the template makes it",
         )
     root = None if report.failed else read(report)
-    if report.failed and not template and (call := text.find("{{")) >= 0:
-        report.error(LEFT_OUT, "a Go template begins here", call, call + 2, "read it by --template")
+    if report.failed and not template and (begun := text.find("{{")) >= 0:
+        report.error(
+            LEFT_OUT, "a Go template begins here", begun, begun + 2, "read it by --template"
+        )
     if root is None or is_null(root):
         return report, []
     if not isinstance(root, Sequence):

@@ -40,7 +40,7 @@ class Proof(msgspec.Struct, frozen=True):
     """What of the secret's text is the secret."""
 
 
-class Sender(msgspec.Struct):
+class ImportedSender(msgspec.Struct):
     """Who may send to a hook's endpoint, and the rest of its rule."""
 
     rest: Trigger | None
@@ -49,9 +49,9 @@ class Sender(msgspec.Struct):
     methods: list[str] = []
 
 
-def sender_of(hook: Hook, trigger: Trigger | None) -> Sender:
+def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
     """Split what proves the sender from the rule."""
-    sender = Sender(trigger)
+    sender = ImportedSender(trigger)
     if trigger is None:
         return sender
     sender.proofs = {leaf: _proof(hook, leaf) for leaf in _proofs_of(hook, trigger)}
@@ -107,7 +107,9 @@ def _asks_two(trigger: Trigger, proofs: Sequence[Any]) -> bool:
     return at_once or any(_asks_two(rule, proofs) for rule in with_one)
 
 
-def proved_by(sender: Sender, names: dict[Trigger, str]) -> Callable[[Trigger], Formula | None]:
+def proved_by(
+    sender: ImportedSender, names: dict[Trigger, str]
+) -> Callable[[Trigger], Formula | None]:
     """The formula of matches that prove; `names`: of each one's secret."""
     several = len(set(names.values())) > 1
 
@@ -131,7 +133,7 @@ def _always_one_of(trigger: Trigger, proofs: Sequence[Any]) -> bool:
     return trigger in proofs
 
 
-def _without_places(hook: Hook, sender: Sender, trigger: Trigger) -> Trigger | None:
+def _without_places(hook: Hook, sender: ImportedSender, trigger: Trigger) -> Trigger | None:
     """The rule without what all of it needs of addresses and methods."""
     if isinstance(trigger, All):
         rules = [_without_places(hook, sender, rule) for rule in trigger.rules]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from router.cli.importing.formulas import Formula, every, some
-from router.cli.importing.hooks_file import Hook, Parameter
+from router.cli.importing.hooks_file import Hook, HookParameter
 from router.expressions import encode_json
 from router.expressions.changes import quoted_step
 
@@ -28,7 +28,7 @@ class RequestValues:
         self._decoded = decoded
         self._whole_body = whole_body
 
-    def paths(self, parameter: Parameter) -> list[str]:
+    def paths(self, parameter: HookParameter) -> list[str]:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
         source, name = parameter.source, parameter.name
         first, dot, rest = name.partition(".")
@@ -44,7 +44,7 @@ class RequestValues:
             return ["payload"]
         return self._cannot(parameter)
 
-    def text(self, parameter: Parameter) -> str:
+    def text(self, parameter: HookParameter) -> str:
         """An expression for its text, empty where there is no value."""
         if parameter.source in ENTIRE:
             return f"to_string({ENTIRE[parameter.source]})"
@@ -53,13 +53,13 @@ class RequestValues:
         found = f"default({merged(paths)}, '')"
         return found if parameter.source in ("header", "url") else f"to_string({found})"
 
-    def template(self, parameter: Parameter) -> str:
+    def template(self, parameter: HookParameter) -> str:
         """Its text as an action writes it."""
         if parameter.source == "string":
             return parameter.name.replace("{{", "{{ '{{' }}")
         return f"{{{{ {self.text(parameter)} }}}}"
 
-    def _header(self, parameter: Parameter) -> list[str]:
+    def _header(self, parameter: HookParameter) -> list[str]:
         name = parameter.name.lower()
         if _REMOVED.fullmatch(name):
             self._hook.refuse(
@@ -69,7 +69,7 @@ class RequestValues:
             )
         return [f"headers{quoted_step(name)}"]
 
-    def _cannot(self, parameter: Parameter) -> list[str]:
+    def _cannot(self, parameter: HookParameter) -> list[str]:
         hint = None
         if parameter.source == "raw-request-body":
             hint = "hand it over by `pass-file-to-command`, or on stdin, as the router does"

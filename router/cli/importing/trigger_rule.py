@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from router.cli.importing.hooks_file import Hook, Parameter, fields, is_null
+from router.cli.importing.hooks_file import Hook, HookParameter, fields, is_null
 from router.yaml_source import Mapping, Node
 
 _RULE_KEYS = ("and", "or", "not", "match")
@@ -35,7 +35,7 @@ class Equals(msgspec.Struct, frozen=True):
     """`value`."""
 
     node: Node
-    parameter: Parameter
+    parameter: HookParameter
     value: Node
 
 
@@ -43,7 +43,7 @@ class Fits(msgspec.Struct, frozen=True):
     """`regex`."""
 
     node: Node
-    parameter: Parameter
+    parameter: HookParameter
     pattern: str
 
 
@@ -51,7 +51,7 @@ class Signed(msgspec.Struct, frozen=True):
     """`payload-hmac-…`, or Scalr's signature."""
 
     node: Node
-    parameter: Parameter
+    parameter: HookParameter
     algorithm: str
     secret: Node
     scalr: bool = False
@@ -119,7 +119,7 @@ def _match(hook: Hook, node: Node) -> Trigger:
     if type_ == "ip-whitelist":
         return FromRange(node, tuple(hook.text(given.get("ip-range")).split()))
     if type_ == "scalr-signature":
-        return _signed(hook, node, Parameter(node, "header", "X-Signature"), "sha1", scalr=True)
+        return _signed(hook, node, HookParameter(node, "header", "X-Signature"), "sha1", scalr=True)
     if type_ not in ("value", "regex") and not _SIGNATURE.fullmatch(type_):
         hook.refuse(node, f"webhook knows no match of type '{type_}' and never finds it true")
         return Never()
@@ -140,7 +140,7 @@ def _compared(hook: Hook, node: Mapping, type_: str) -> Trigger:
 
 
 def _signed(
-    hook: Hook, node: Mapping, parameter: Parameter, algorithm: str, *, scalr: bool = False
+    hook: Hook, node: Mapping, parameter: HookParameter, algorithm: str, *, scalr: bool = False
 ) -> Trigger:
     given = fields(node)
     secret = given["secret"][1] if "secret" in given else None

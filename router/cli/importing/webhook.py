@@ -12,9 +12,9 @@ from router.cli.importing.formulas import ALWAYS, NEVER, Every, Formula, Some, e
 from router.cli.importing.hook_answers import answer_of
 from router.cli.importing.hook_commands import shell_of
 from router.cli.importing.hook_senders import definition_of, remark_of
-from router.cli.importing.hook_trials import Trials
-from router.cli.importing.hooks_file import Hook, Parameter, read_hooks
-from router.cli.importing.proofs import Sender, proved_by, sender_of
+from router.cli.importing.hook_trials import ImportedTrials
+from router.cli.importing.hooks_file import Hook, HookParameter, read_hooks
+from router.cli.importing.proofs import ImportedSender, proved_by, sender_of
 from router.cli.importing.request_values import RequestValues
 from router.cli.importing.rules_text import block, listing, mapping
 from router.cli.importing.secret_table import SecretTable, free
@@ -114,7 +114,7 @@ class _Rules:
         rule = {"id": name, "from": name, **condition, "actions": {"shell": shell}}
         self.rules.append((rule, hook.place))
         if not decoded:
-            trials = Trials(hook, name, sender, definition)
+            trials = ImportedTrials(hook, name, sender, definition)
             self.tests += [(trial, "") for trial in trials.made(shell)]
 
     def text(self, paths: Sequence[str]) -> str:
@@ -150,7 +150,7 @@ class _Rules:
             hook.refuse(hook.node, f"the hook '{hook.id}' is already at {first}")
 
     def _endpoint(
-        self, hook: Hook, sender: Sender, definition: dict[str, Any], secrets: Sequence[str]
+        self, hook: Hook, sender: ImportedSender, definition: dict[str, Any], secrets: Sequence[str]
     ) -> dict[str, Any]:
         prefix = f"/{self._flags.prefix}" if self._flags.prefix else ""
         found: dict[str, Any] = {
@@ -178,7 +178,7 @@ class _Rules:
 
 
 def _match(
-    hook: Hook, values: RequestValues, sender: Sender, secrets: dict[Trigger, str]
+    hook: Hook, values: RequestValues, sender: ImportedSender, secrets: dict[Trigger, str]
 ) -> str | list[Any] | dict[str, Any] | None:
     if sender.rest is None:
         return None
@@ -212,7 +212,7 @@ def _decoded(hook: Hook) -> dict[tuple[str, str], str]:
 
 def _reads_whole_body(hook: Hook, trigger: Trigger | None) -> bool:
     """Whether the body is an argument or compared, and nothing else of the payload is read."""
-    given: list[Parameter] = [
+    given: list[HookParameter] = [
         *hook.parameters("pass-arguments-to-command"),
         *hook.parameters("pass-environment-to-command"),
     ]
