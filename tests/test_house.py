@@ -207,7 +207,7 @@ def test_what_we_build_on_the_inside_of_has_an_upper_bound() -> None:
 def test_what_is_imported_is_declared() -> None:
     """Not what happens to come along with something else. `pytest` is there where its plugin is."""
     known = packages_distributions()
-    mine = {canonicalize_name(one.name) for one in declared("jwt", "postgres", "keyring")}
+    mine = {canonicalize_name(one.name) for one in declared("jwt", "postgres", "keyring", "otel")}
     imported = {n.split(".")[0] for path in SOURCES for _, n in imports(path)}
     imported -= sys.stdlib_module_names | {"router", "pytest"}
     assert {"msgspec", "yarl", "jwt"} <= imported, "it finds imports"

@@ -27,6 +27,7 @@ from router.wiring.live import (
     published_rules,
     restore_former,
 )
+from router.wiring.loops import loops_of
 from router.wiring.serve_options import ServeOptions
 from router.wiring.server import Server
 from router.wiring.stores import node_name, open_store
@@ -142,7 +143,7 @@ async def _with_store(
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        return await server.process().run(server.ready)
+        return await server.process(loops_of(server)).run(server.ready)
     finally:
         await server.close()
 

@@ -1,15 +1,13 @@
 """What a serving router does for as long as it runs, beside answering."""
 
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from router.serving.lateness import watch_lateness
+from router.serving.process import Loop
 
 if TYPE_CHECKING:
     from router.wiring.server import Server
-
-Loop = Callable[[], Coroutine[Any, Any, None]]
 
 
 def loops_of(server: "Server") -> dict[str, Loop]:

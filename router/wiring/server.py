@@ -28,7 +28,7 @@ from router.serving.memory import settle_collector
 from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
-from router.serving.process import Process, Shutdown
+from router.serving.process import Loop, Process, Shutdown
 from router.serving.quiet_endpoints import QuietEndpoints
 from router.serving.redaction import RedactionUpkeep
 from router.serving.reload import Reloader
@@ -67,7 +67,6 @@ from router.wiring.live import (
     put_in_force,
     rollout_of,
 )
-from router.wiring.loops import loops_of
 from router.wiring.management import (
     EndpointRanges,
     Fetching,
@@ -324,11 +323,11 @@ class Server:
             server_now=lambda: ServerNow(self.reloader.state, self.quiet.silent()),
         )
 
-    def process(self) -> Process:
-        """The loops and listeners, ready to run."""
+    def process(self, loops: dict[str, Loop]) -> Process:
+        """These loops and the listeners, ready to run."""
         return Process(
             listeners=[self.admin, self.public],
-            loops=loops_of(self),
+            loops=loops,
             dispatch=self.dispatch,
             store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
             reload=self.reloader.reload,

@@ -11,6 +11,7 @@ from router.rules.live import LiveRef
 from router.serving.nodes import join
 from router.store.sqlite.store import open_store
 from router.wiring.live import GenerationSource, node_card
+from router.wiring.loops import loops_of
 from router.wiring.rules import Overrides
 from router.wiring.serve_options import ServeOptions
 from router.wiring.server import Server
@@ -42,7 +43,7 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
         assert lease is not None
         assert lease.startswith(f"{joined.node}/")
         assert (await server.running.unready() is None) is not shared, "others were not seen yet"
-        loops = server.process()._loops
+        loops = loops_of(server)
         assert "erasures" in loops, "they wait for jobs, and go on after a crash, with a file, too"
         assert {"nodes", "lateness"} <= loops.keys() or not shared
         assert not {"nodes", "lateness"} & loops.keys() or shared
