@@ -4,7 +4,7 @@ from router.expressions.absent import JSON, Failed
 from router.expressions.definitions import Definitions
 from router.expressions.expression import Expression, compile  # noqa: A004 - as re.compile
 from router.expressions.idioms import hint_of_field, hint_of_root
-from router.expressions.json_text import NotJson, decode_json, encode_json
+from router.expressions.json_text import NotJson, decode_json, encode_json, is_json
 from router.expressions.needs import (
     FieldNeed,
     UnusableCondition,
@@ -36,6 +36,7 @@ __all__ = [
     "hint_of_field",
     "hint_of_root",
     "index_key",
+    "is_json",
     "needs_of",
     "rfc3339",
     "unusable_of",

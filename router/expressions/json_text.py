@@ -71,6 +71,15 @@ def decode_json(data: bytes) -> JSON:
     return value
 
 
+def is_json(data: bytes) -> bool:
+    """Whether `data` is one JSON value that `decode_json` reads."""
+    try:
+        decode_json(data)
+    except NotJson:
+        return False
+    return True
+
+
 def _check_integers(value: JSON) -> None:
     pending = [value]
     while pending:

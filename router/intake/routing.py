@@ -18,6 +18,7 @@ from router.model.delivery import (
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.observed import Observer
+from router.model.settings import Redact
 from router.providers import ReadEvent, Reading
 from router.rules.live import LiveEndpoint, LiveRuleset
 from router.rules.plan import Plan, Planner, Reserve
@@ -114,18 +115,21 @@ class Routing:
             delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
         redact = endpoint.settings.redact
         if redact is not None and redact.when == "stored":
-            delivery, plan = self._redacted(live, endpoint, delivery, plan)
+            delivery, plan = self._redacted(redact, live, endpoint, delivery, plan)
         if began is not None:
             self._observe(DeliveryRouted(self._clock.monotonic() - began, delivery, plan))
         return Admitted(arrival, verdict, plan, acceptance(delivery, plan, endpoint, ledger))
 
     def _redacted(
-        self, live: LiveRuleset, endpoint: LiveEndpoint, delivery: Delivery, plan: Plan
+        self,
+        redact: Redact,
+        live: LiveRuleset,
+        endpoint: LiveEndpoint,
+        delivery: Delivery,
+        plan: Plan,
     ) -> tuple[Delivery, Plan]:
         """Both as they are stored, and as its jobs see them: without what is never stored."""
-        redact, ruleset = endpoint.settings.redact, live.ruleset
-        if redact is None:
-            return delivery, plan
+        ruleset = live.ruleset
         taken = taken_out(delivery, redact, endpoint.provider, delivery.received_at)
         delivery = taken.delivery
         left = {e.index: e for e in endpoint.provider.read(as_request(delivery)).events}

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from router.expressions import NotJson, decode_json
+from router.expressions import is_json
 from router.model.job import Attempt, Job
 from router.operator.subject import SubjectData
 from router.operator.times import dates
@@ -44,7 +44,7 @@ def exported(data: SubjectData, record: DeliveryRecord, ruleset: Ruleset) -> dic
     }
     if d.redacted is not None:
         found["redacted"] = dates(msgspec.to_builtins(d.redacted))
-    if data.whole and not (events and _is_json(d.body)):
+    if data.whole and not (events and is_json(d.body)):
         found |= body_json(d.body)
     return dates(found)
 
@@ -71,14 +71,6 @@ def _events(data: SubjectData, record: DeliveryRecord, ruleset: Ruleset) -> list
         if one.index in data.events
         for e in [one.event()]
     ]  # fmt: skip
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        decode_json(body)
-    except NotJson:
-        return False
-    return True
 
 
 def _job(job: Job, record: DeliveryRecord, data: SubjectData) -> dict[str, Any]:

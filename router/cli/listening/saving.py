@@ -9,7 +9,7 @@ from pathlib import Path
 from router.cli.whole_file import write_whole
 from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
-from router.expressions import NotJson, decode_json
+from router.expressions import decode_json, is_json
 from router.legible import moment
 from router.operator.followed_answers import FollowedDelivery
 
@@ -53,8 +53,8 @@ def _word(text: str) -> str:
 
 def _save(folder: Path, arrived: FollowedDelivery) -> str:
     name = name_of(arrived)
-    is_json = _is_json(arrived.body)
-    body = folder / f"{name}.body{'.json' if is_json else ''}"
+    readable = is_json(arrived.body)
+    body = folder / f"{name}.body{'.json' if readable else ''}"
     write_whole(body, arrived.body)
     request = {
         "delivery": arrived.id,
@@ -69,7 +69,7 @@ def _save(folder: Path, arrived: FollowedDelivery) -> str:
     }
     text = json.dumps(request, indent=2, ensure_ascii=False) + "\n"
     write_whole(folder / f"{name}.request.json", text.encode("utf-8"))
-    if is_json and arrived.events:
+    if readable and arrived.events:
         write_whole(folder / f"{name}.test.yaml", _test(arrived))
     return str(body)
 
@@ -87,11 +87,3 @@ def _test(arrived: FollowedDelivery) -> bytes:
         f"      payload: {payload}\n"
         "    expect: {status: 200}\n"
     ).encode()
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        decode_json(body)
-    except NotJson:
-        return False
-    return True

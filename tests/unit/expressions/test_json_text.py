@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from router.expressions import NotJson, decode_json, encode_json
+from router.expressions import NotJson, decode_json, encode_json, is_json
 
 
 def test_numbers_are_exact_and_keep_their_digits() -> None:
@@ -43,6 +43,7 @@ def test_numbers_are_exact_and_keep_their_digits() -> None:
 def test_refused(text: bytes) -> None:
     with pytest.raises(NotJson):
         decode_json(text)
+    assert not is_json(text)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_refused(text: bytes) -> None:
 )
 def test_taken(text: bytes) -> None:
     decode_json(text)
+    assert is_json(text)
 
 
 @pytest.mark.parametrize("before", range(205))
