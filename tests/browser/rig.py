@@ -196,6 +196,11 @@ class Watched:
         """Go to a page of the router."""
         return self.page.goto(self.url + path)
 
+    def go(self, selector: str) -> None:
+        """Click on what leads to another page, and wait until that is here."""
+        with self.page.expect_navigation():
+            self.page.locator(selector).first.click()
+
     def log_in(self, token: str) -> None:
         """By the form, as a person would."""
         self.open("/login")

@@ -113,7 +113,7 @@ def test_the_first_tab_skips_to_the_content(page: Watched) -> None:
 def test_a_replay_is_planned_before_it_is_made(router: Served, page: Watched) -> None:
     before = len(router.api("/api/replays")["replays"])
     page.open("/dead")
-    page.page.click("text=plan a replay")
+    page.go("text=plan a replay")
     assert "Nothing has been done yet" in page.page.inner_text("main")
     assert len(router.api("/api/replays")["replays"]) == before
     page.page.click("button.main")
@@ -125,12 +125,12 @@ def test_a_condition_is_tried(router: Served, page: Watched) -> None:
     delivery = router.send(number=7, total=512.5)
     page.open(f"/deliveries/{delivery}/try")
     page.page.fill("#text", "payload.total > 500 && payload.country != 'US'")
-    page.page.click("main button.main")
+    page.go("main button.main")
     reported = page.page.inner_text("main")
     assert "payload.total = 512.5 (number)" in reported
     assert "payload.country is not there" in reported
     page.page.fill("#text", "payload.total >>> 500")
-    page.page.click("main button.main")
+    page.go("main button.main")
     assert page.page.inner_text(".mark") == ">"
     page.page.fill("#text", "payload.country == DE")
     page.page.keyboard.press("Control+Enter")
@@ -188,7 +188,7 @@ def test_the_page_of_nodes_needs_no_script_and_no_wide_window(
 def test_the_api_is_shown_to_who_has_logged_in(router: Served, opened: Open) -> None:
     page = opened(log_in=False)
     page.log_in("ann-token-ann-token-ann")
-    page.page.click("footer >> text=API")
+    page.go("footer >> text=API")
     reported = page.page.locator("tbody td:first-child").all_inner_texts()
     paths = router.api("/api/openapi.json")["paths"]
     assert sorted(reported) == sorted(f"{m.upper()} {p}" for p, by in paths.items() for m in by)
@@ -200,9 +200,9 @@ def test_pages_work_without_scripts(router: Served, opened: Open) -> None:
     assert "reload it" in page.page.inner_text("noscript") or page.page.locator("noscript").count()
     page.open("/deliveries")
     page.page.select_option("[name=state]", "routed")
-    page.page.click("form.filter button")
+    page.go("form.filter button")
     assert page.page.locator("[data-row]").count() > 0
-    page.page.locator("[data-row]").first.click()
+    page.go("[data-row]")
     page.page.click("main button.main")
     page.page.wait_for_url(re.compile("/replays/web-"))
 
