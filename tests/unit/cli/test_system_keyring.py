@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, PasswordDeleteError
 
-keyring = pytest.importorskip("keyring", reason="the extra `keyring` is not installed")
-
-from keyring.backend import KeyringBackend  # noqa: E402 - only where the library is
-from keyring.errors import KeyringLocked, PasswordDeleteError  # noqa: E402
-
-from router.cli.system_keyring import desktop_keyring  # noqa: E402
-from router.errors import UsageError  # noqa: E402
+from router.cli.system_keyring import desktop_keyring
+from router.errors import UsageError
 
 
 class Safe(KeyringBackend):
