@@ -170,6 +170,7 @@ def routes(tour: Tour) -> list[tuple[str, str]]:
         "job": tour.ask("GET", "/api/jobs", "viewer").json()["jobs"][0]["id"],
         "generation": tour.ask("GET", "/api/generations", "viewer").json()["live"],
         "replay": "again",
+        "erasure": "ers_01JZ0000000000000000000000",
         "endpoint": "shop",
     }
     reported = tour.ask("GET", "/api/openapi.json", "viewer").json()

@@ -182,8 +182,8 @@ ALIKE = (
     ),
     Alike(
         "store/sqlite/pruning.py",
-        "_times",
-        '"finished": retain.finished_before or 0,',
+        "_Ages.__init__",
+        "finished = retain.finished_before or 0",
         "0",
         "(-1)",
         "nothing was received before 1970",
@@ -217,14 +217,6 @@ ALIKE = (
             "no store has so many deliveries, nor half of them",
         )
         for new in ("(39)", "(41)")
-    ),
-    Alike(
-        "store/sqlite/pruning.py",
-        "PruneSearch._deliveries",
-        "while len(found) < retain.limit:",
-        "len(found) < retain.limit",
-        "(len(found) <= retain.limit)",
-        "who asks for none looks once in vain and is given none; else the loop is left before",
     ),
     *(
         Alike(

@@ -3,6 +3,7 @@
 import os
 import random
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from router.rehearsal.rig import Rig
 from router.rehearsal.senders import invented
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.sqlite.inline import Memory
-from tests.differential.webhook.requests import NOTHING, NOW_MS, HookAnswer, HookRequest, read_run
+from tests.differential.webhook.requests import NOTHING, HookAnswer, HookRequest, read_run
 
 
 def rules_of(file: Path) -> ImportedRules:
@@ -34,7 +35,7 @@ class ImportedRouter:
         loaded = load(made.text, path=str(home / "rules.yaml"), env={}, tests=True)
         assert loaded.ruleset is not None, render_text(loaded.diagnostics)
         self.ruleset = loaded.ruleset
-        self._home = home
+        self._home, self._now_ms = home, time.time_ns() // 1_000_000
         home.mkdir(exist_ok=True)
         values = {
             name: made.secrets[f"{name.upper()}_SECRET"].encode() for name in self.ruleset.secrets
@@ -51,7 +52,7 @@ class ImportedRouter:
             Memory(),
             self._seen,
             dict.fromkeys(KINDS, self._action),
-            start_ms=NOW_MS,
+            start_ms=self._now_ms,
             rng=random.Random(1),
             environ={"PATH": os.environ["PATH"], "HOME": str(self._home)},
             keys=self._keys,
@@ -79,7 +80,7 @@ class ImportedRouter:
                 headers=tuple((n.encode(), v.encode("latin-1")) for n, v in headers),
                 body=request.body,
                 peer="127.0.0.1",
-                received_at=NOW_MS,
+                received_at=self._now_ms,
             )
         )
         run = NOTHING if self._action.ran else None

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 JSON = "application/json"
-NOW_MS = time.time_ns() // 1_000_000
 """When this run began: webhook has no other clock."""
 FORM = "application/x-www-form-urlencoded"
 CASE = "X-Case"
