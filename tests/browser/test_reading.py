@@ -6,6 +6,8 @@ from datetime import datetime
 from tests.browser.conftest import Open
 from tests.browser.rig import Served, Watched
 
+WRITTEN = "new Promise(done => setTimeout(() => setTimeout(done)))"
+"""Times are written after what the event did; a timer that is set later ends later."""
 SEARCH = "[aria-label='Search in the body']"
 
 
@@ -25,6 +27,18 @@ def test_times_are_relative_and_exact_in_the_readers_zone_with_the_focus(
     page.page.keyboard.press("j")
     page.page.wait_for_selector("tbody tr:first-child time:text-matches('ago|now')")
     assert page.page.inner_text("#zone") == "times are in your zone, Asia/Tokyo"
+
+
+def test_a_link_beside_a_time_stays_under_the_mouse_that_is_pressed_on_it(page: Watched) -> None:
+    page.open("/dead")
+    row = page.page.locator("tbody tr").first
+    link, times = row.locator("text=plan a replay"), row.locator("time").all_inner_texts()
+    link.hover()
+    place = link.bounding_box()
+    page.page.mouse.down()
+    page.page.evaluate(WRITTEN)
+    assert row.locator("time").all_inner_texts() == times
+    assert link.bounding_box() == place
 
 
 def test_without_scripts_times_are_utc_and_say_so(opened: Open) -> None:

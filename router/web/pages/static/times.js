@@ -23,17 +23,22 @@
     return many === 0 ? "just now" : seconds > 0 ? `${many} ${unit} ago` : `in ${many} ${unit}`;
   }
 
-  // Facts have room for both; in a list the exact one is shown of the line that has the focus.
+  // Facts have room for both; in a list the exact one is shown of the line that the keyboard has come to.
   function write(node) {
     const at = new Date(node.dateTime);
     const [near, whole] = [relative(at), exact(at)];
     node.title = `${whole} (${node.dateTime})`;
     const both = node.closest("dl.facts") && near !== whole;
-    const wanted = both ? `${whole} (${near})` : node.closest("tr:focus-within, .exact") ? whole : near;
+    const wanted = both ? `${whole} (${near})` : node.closest("tr:has(:focus-visible), .exact") ? whole : near;
     if (node.textContent !== wanted) node.textContent = wanted;
   }
 
-  const writeAll = (within) => within.querySelectorAll("time[datetime]").forEach(write);
+  // A link that moves away between press and release is not followed: until then nothing is written.
+  let pressed = false;
+  for (const [type, is] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]]) {
+    document.addEventListener(type, () => { pressed = is; }, true);
+  }
+  const writeAll = (within) => { if (!pressed) within.querySelectorAll("time[datetime]").forEach(write); };
 
   // After the focus has moved: until then neither row has it.
   for (const moved of ["focusin", "focusout"]) {
