@@ -7,6 +7,7 @@ import pytest
 
 from router.cli.listening.target import LocalTarget, checked, headers_of, url_of
 from router.errors import UsageError
+from tests.acceptance.process import free_ports
 from tests.clocks import START_MS, ManualClock
 from tests.sink import Sink, running_sink
 from tests.unit.cli.listening.conftest import Maker
@@ -18,11 +19,9 @@ async def sink() -> AsyncIterator[Sink]:
         yield sink
 
 
-async def forward(
-    sink: Sink, path: str, make: Maker, **given: object
-) -> tuple[int | None, str | None]:
+async def forward(url: str, make: Maker, **given: object) -> tuple[int | None, str | None]:
     async with httpx.AsyncClient(timeout=0.5, trust_env=False) as client:
-        target = LocalTarget(f"{sink.url}{path}", client, ManualClock(), lambda: 0.0)
+        target = LocalTarget(url, client, ManualClock(), lambda: 0.0)
         found = await target.forward(make(**given), 3)
     assert (found.at, found.attempt, found.took_ms) == (START_MS, 3, 0.0)
     return found.status, found.error
@@ -96,20 +95,20 @@ def test_the_senders_query_goes_along(make: Maker, to: str, query: str, url: str
 async def test_whatever_it_answers_is_an_answer(
     sink: Sink, make: Maker, path: str, status: int | None, error: str | None
 ) -> None:
-    assert await forward(sink, path, make) == (status, error)
+    assert await forward(f"{sink.url}{path}", make) == (status, error)
 
 
 @pytest.mark.parametrize("path", ["/reset", "/garbage", "/manyheaders"])
 async def test_no_answer_is_reported_with_its_reason(sink: Sink, make: Maker, path: str) -> None:
-    status, error = await forward(sink, path, make)
+    status, error = await forward(f"{sink.url}{path}", make)
     assert status is None
     assert error
 
 
 async def test_nobody_there(make: Maker) -> None:
-    async with running_sink() as gone:
-        pass
-    assert await forward(gone, "/status/200", make) == (None, "nothing listens there")
+    (port,) = free_ports(1)  # which nobody else listens at meanwhile
+    there = await forward(f"http://127.0.0.1:{port}/status/200", make)
+    assert there == (None, "nothing listens there")
 
 
 async def test_a_header_that_cannot_be_sent_is_an_error_of_this_delivery(
