@@ -214,7 +214,7 @@ class Eraser:
         return await self._taken(_ErasingStep(erasure, self._live, 0), asked=None)
 
     async def _clean(self, erasure: Erasure) -> Erasure:
-        if not await self._store.scrub():
+        if not await self._store.scrub(erasure.id):
             return erasure
         done = msgspec.structs.replace(erasure, done=True)
         await self._store.remember({FACTS + erasure.id: msgspec.to_builtins(done)})

@@ -349,11 +349,11 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         asked; returns where the next one goes on, None: that was all.
         """
 
-    async def scrub(self) -> bool:
+    async def scrub(self, name: str) -> bool:
         """
         One bounded step of overwriting, in the files that are the store's own, what was removed or
-        replaced before this began; whether that is done. As long as some other program reads the
-        store it is not.
+        replaced before the first step of this name; whether that is done. As long as some other
+        program reads the store it is not.
         """
 
     async def redact(self, step: RedactionStep, *, now: int) -> int:

@@ -379,7 +379,7 @@ class ModelStore(Singly, ModelForAll, ModelLists):
     async def count_activity(self, counts: Sequence[ActivityCount]) -> None:
         self._activity += counts
 
-    async def scrub(self) -> bool:
+    async def scrub(self, name: str) -> bool:
         return True
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:

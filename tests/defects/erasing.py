@@ -10,13 +10,13 @@ ERASING = (
     defect(
         264,
         "free pages are not overwritten",
-        Edit(_SCRUB, "        if not pages:\n", "        if pages:\n"),
+        Edit(_SCRUB, "pages.overwrite(pages.unlisted(trunk, listed))", "break"),
         _NO_FILE,
     ),
     defect(
         265,
         "the journal is taken for emptied though somebody reads it",
-        Edit("router/store/sqlite/writer.py", "book.emptied += not busy", "book.emptied += 1"),
+        Edit("router/store/sqlite/writer.py", "if wanted and not busy:", "if wanted:"),
         "unit/store/test_scrubbing.py::test_who_reads_the_store_holds_it_up_and_nobody_else",
     ),
     defect(

@@ -224,7 +224,7 @@ class PostgresStore:
     async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
         return await self._db.transact(lambda tx: erasing.blank(tx, texts, after))
 
-    async def scrub(self) -> bool:
+    async def scrub(self, name: str) -> bool:  # noqa: ARG002 - there is nothing to go on with
         """What its files still hold is the database's own business, and its administrator's."""
         return True
 

@@ -100,7 +100,7 @@ class MemoryStore(SqliteStore):
         await self._writer.start()
         self.reads = InlineReader(self._path, self._write_copies, self._memory.db)
 
-    async def scrub(self) -> bool:
+    async def scrub(self, name: str) -> bool:  # noqa: ARG002 - there is nothing to go on with
         return True  # there is no file
 
     async def close(self) -> None:

@@ -1,85 +1,63 @@
 """
-What was removed, overwritten in the store's files: its pages are free, but hold what they held.
+What was removed, overwritten in the store's files: free pages hold what they held, and pages in use
+rows that were moved out of them.
 
-A small store is written anew, whole. In a larger one every free page is taken into use once, for
-zeros, by steps that hold up nobody; then the journal is emptied. Of what is in use SQLite itself
-overwrites what a page no longer holds (`secure_delete`), but for rare remains where it has
-divided a page.
+Piece by piece, beside the load: each time that the journal has just been emptied nothing of the
+file has a newer version there, and the writer, which alone writes, overwrites what SQLite never
+reads. A crash amid that changes nothing that is stored.
 """
 
-from collections.abc import Callable
-from functools import partial
+import os
+from collections.abc import Iterator
 
-from router.store.sqlite.reading import held_bytes
+from router.store.sqlite.page_file import PageFile, Span
 from router.store.sqlite.writer_state import Book
 
-SMALL = 16 * 1024 * 1024
-"""Bytes of a store that is written anew, during which the others wait."""
-FILL = 256
-"""Free pages that one transaction overwrites."""
-
-_FILLER = "filler/"
-"""The facts that hold zeros begin so."""
-_REMOVE_FILLER = (
-    "DELETE FROM facts WHERE name = (SELECT min(name) FROM facts "
-    f"WHERE name >= '{_FILLER}' AND name < '{_FILLER[:-1]}0')"
-)
-_FIRST, _PAGE = 489, 4_092
-"""Bytes of a large row that lie in its own page, and in each page more, of 4,096 each."""
+PIECE = 1_000
+"""Pages and rows that are looked at at once, a few milliseconds; of free pages those of a list."""
 
 
 class Scrub:
-    """One overwriting, step by step; should it break off, the next one begins anew."""
+    """One overwriting; should it break off, the next one begins anew."""
 
     def __init__(self) -> None:
-        self._step: Callable[[Book], bool] = self._begin
-        self._fillers = 0
-        self._emptied = 0
+        self._next, self._last = 1, 0
+        self._seen = set[int]()
+        self._is_done = False
 
     def step(self, book: Book) -> bool:
-        """Go on, within the open transaction; whether nothing is left to be done."""
-        return self._step(book)
+        """Have the next piece overwritten, which a reader may hold back; whether all is done."""
+        if not self._is_done:
+            book.when_empty = self._piece
+        return self._is_done
 
-    def _begin(self, book: Book) -> bool:
-        if held_bytes(book.db) > SMALL:
-            self._step = self._fill
-            return self._fill(book)
-        return self._ask(book, anew=True)
+    def _piece(self, book: Book) -> None:
+        """Pages in use first: what is freed after it was looked at has nothing old in it."""
+        if book.file is None:
+            book.file = os.open(book.path, os.O_RDWR)
+        pages = PageFile(book.file)
+        self._last = self._last or pages.count  # what comes after it was not there
+        if self._next <= self._last:
+            pages.overwrite(self._in_use(pages))
+            book.db.execute("PRAGMA shrink_memory").fetchall()  # it remembers pages as they were
+        else:
+            self._free(pages)
 
-    def _fill(self, book: Book) -> bool:
-        """Take free pages into use, to their last byte: what a row leaves of one would stay."""
-        pages = min(int(book.one("PRAGMA freelist_count")), FILL)
-        if not pages:
-            self._step = self._release
-            return False
-        name = f"{_FILLER}{self._fillers:09}"
-        self._fillers += 1
-        zeros = _FIRST + _PAGE * pages - _head(name, _PAGE * pages)
-        book.db.execute("INSERT OR REPLACE INTO facts VALUES (?, zeroblob(?), 0)", (name, zeros))
-        book.pages += pages
-        return False
+    def _in_use(self, pages: PageFile) -> Iterator[Span]:
+        left = PIECE
+        for number, page in pages.in_use(self._next, self._last):
+            if page:
+                yield from pages.unused(number, page)
+            self._next = number + 1
+            left -= 1 + (page.cells if page else 0)
+            if left <= 0:
+                return
+        self._next = self._last + 1
 
-    def _release(self, book: Book) -> bool:
-        """Free them again, some at a time: they hold zeros now."""
-        book.pages += FILL
-        if book.db.execute(_REMOVE_FILLER).rowcount:
-            return False
-        return self._ask(book, anew=False)
-
-    def _ask(self, book: Book, *, anew: bool) -> bool:
-        """Have the writer do what no transaction can; a reader may hold it back."""
-        self._emptied = book.emptied
-        self._step = partial(self._await, anew=anew)
-        return self._await(book, anew=anew)
-
-    def _await(self, book: Book, *, anew: bool) -> bool:
-        if book.emptied == self._emptied:
-            book.to_empty = "anew" if anew else "journal"
-            return False
-        return True
-
-
-def _head(name: str, blob: int) -> int:
-    """Bytes of a fact's row beside its zeros."""
-    size = 3 if 2 * blob + 12 >= 1 << 14 else 2
-    return 1 + 1 + size + 1 + len(name)
+    def _free(self, pages: PageFile) -> None:
+        for trunk, listed in pages.free():
+            if trunk not in self._seen:
+                self._seen.add(trunk)
+                pages.overwrite(pages.unlisted(trunk, listed))
+                return
+        self._is_done = True

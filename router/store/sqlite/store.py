@@ -99,7 +99,7 @@ class SqliteStore:
         self._writer = Writer(self._open, self._fail, on_commit, lock.gone)
         self.reads: SqliteReader
         self._search = pruning.PruneSearch()
-        self._scrub: scrubbing.Scrub | None = None
+        self._scrubs = dict[str, scrubbing.Scrub]()
         self._counts = CopyCounts(clock, lambda: self._work(operations.write_copies))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -272,10 +272,10 @@ class SqliteStore:
     async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
         return await self._work(lambda book: erasing.blank(book, texts, after))
 
-    async def scrub(self) -> bool:
-        scrub = self._scrub = self._scrub or scrubbing.Scrub()
+    async def scrub(self, name: str) -> bool:
+        scrub = self._scrubs.setdefault(name, scrubbing.Scrub())
         if done := await self._work(scrub.step):
-            self._scrub = None
+            del self._scrubs[name]
         return done
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import errno
+import os
 import queue
 import sqlite3
 import threading
@@ -154,10 +156,8 @@ class Writer:
             waited_for = book.pages - before > LARGE_BATCH and not self._queue.empty()
             if book.pages >= due and not waited_for:
                 self._checkpoint(book)
-            if book.stale_journal and book.clock.monotonic() >= self._asked + EMPTY_EVERY_S:
-                self._asked = book.clock.monotonic()
-                book.to_empty = book.to_empty or "journal"
-            if book.to_empty and not waited_for:
+            is_stale = book.stale_journal and book.clock.monotonic() >= self._asked + EMPTY_EVERY_S
+            if (book.when_empty or is_stale) and not waited_for:
                 self._empty(book)
         self._finish(book)
 
@@ -252,21 +252,21 @@ class Writer:
 
     def _empty(self, book: Book) -> None:
         """
-        Empty the journal, with `anew` after the whole file is written anew; not while somebody
-        reads it, whom nobody waits for.
+        Empty the journal and do what was to be done then; not while somebody reads it, whom nobody
+        waits for.
         """
-        wanted, book.to_empty = book.to_empty, ""
-        if book.broken:
+        self._asked = book.clock.monotonic()
+        wanted, book.when_empty = book.when_empty, None
+        if not self._look():
             return
         try:
             book.db.execute("PRAGMA busy_timeout = 0")
-            if wanted == "anew":
-                book.db.execute("VACUUM")
             busy, _, _ = book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            book.emptied += not busy
             book.stale_journal &= bool(busy)
-        except sqlite3.Error as error:  # who wanted it asks again
-            if _code(error) & 0xFF in _FATAL and not _is_passing(error):
+            if wanted and not busy:
+                wanted(book)
+        except (sqlite3.Error, OSError) as error:  # who wanted it asks again
+            if _is_fatal(error):
                 self._break(book, error)
         finally:
             with contextlib.suppress(sqlite3.Error):
@@ -282,6 +282,8 @@ class Writer:
                 with contextlib.closing(open_read_only(book.path)):
                     book.db.close()
             book.db.close()
+        if book.file is not None:
+            os.close(book.file)
         self._tell(_set, [(self._ended, None)])
 
     def _settled(self, done: tuple[Answers, float]) -> None:
@@ -388,6 +390,13 @@ def _is_storage(error: Exception) -> bool:
 
 def _is_passing(error: Exception) -> bool:
     return _code(error) & 0xFF in _PASSING or _code(error) == _WRITE_FAILED
+
+
+def _is_fatal(error: sqlite3.Error | OSError) -> bool:
+    """The disk has failed; not that there is no room on it, no descriptor, no lock."""
+    if isinstance(error, OSError):
+        return error.errno == errno.EIO
+    return _code(error) & 0xFF in _FATAL and not _is_passing(error)
 
 
 def _set(answers: "Sequence[tuple[asyncio.Future[Any], Any]]") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from router.clock import Clock
 from router.store.sqlite.delivery_cache import DeliveryCache
@@ -48,9 +48,10 @@ class Book:
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
-        self.to_empty: Literal["", "journal", "anew"] = ""  # what is to be done between two batches
+        self.when_empty: Callable[[Book], None] | None = None  # to be done once the journal is
         self.stale_journal = False  # it holds pages whose former content must not stay
-        self.emptied = 0  # how often the journal was emptied on request
+        # The store itself; closed after `db`, as closing a file drops all locks that we have on it.
+        self.file: int | None = None
         self._stale = False  # whether the last transaction committed is not known
         self._read()
 
