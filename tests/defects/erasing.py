@@ -16,7 +16,7 @@ ERASING = (
     defect(
         265,
         "the journal is taken for emptied though somebody reads it",
-        Edit("router/store/sqlite/writer.py", "if wanted and not busy:", "if wanted:"),
+        Edit("router/store/sqlite/writer.py", "in () if busy else wanted", "in wanted"),
         "unit/store/test_scrubbing.py::test_who_reads_the_store_holds_it_up_and_nobody_else",
     ),
     defect(

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.error import HTTPError
 
 from tests.fleet.target import Call, Target
 from tests.soak.disturbances import Site
@@ -16,6 +17,7 @@ from tests.soak.senders import Load
 LOOK_S = 1.0
 SAMPLED_EACH = 5
 """Looks."""
+BUSY = 503
 BAD = frozenset({"error", "critical"})
 MEANT = (("dead letter", "rule", "gone"), ("target failing", "target", "flaky"))
 
@@ -83,7 +85,9 @@ class Watch:
         try:
             values = await asyncio.to_thread(measured, site.router, heard, self.store)
         except (OSError, AssertionError) as error:
-            if site.up and site.lives == life:
+            if isinstance(error, HTTPError) and error.code == BUSY:
+                site.did["looks turned away"] += 1  # as a sender may be, when it came too late
+            elif site.up and site.lives == life:
                 self.problems.append(f"no sample: {error!r}"[:300])
             return
         now = site.clock()

@@ -28,7 +28,7 @@ class Scrub:
     def step(self, book: Book) -> bool:
         """Have the next piece overwritten, which a reader may hold back; whether all is done."""
         if not self._is_done:
-            book.when_empty = self._piece
+            book.when_empty.append(self._piece)
         return self._is_done
 
     def _piece(self, book: Book) -> None:

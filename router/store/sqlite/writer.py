@@ -256,15 +256,15 @@ class Writer:
         waits for.
         """
         self._asked = book.clock.monotonic()
-        wanted, book.when_empty = book.when_empty, None
+        wanted, book.when_empty = book.when_empty, []
         if not self._look():
             return
         try:
             book.db.execute("PRAGMA busy_timeout = 0")
             busy, _, _ = book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             book.stale_journal &= bool(busy)
-            if wanted and not busy:
-                wanted(book)
+            for piece in () if busy else wanted:
+                piece(book)
         except (sqlite3.Error, OSError) as error:  # who wanted it asks again
             if _is_fatal(error):
                 self._break(book, error)

@@ -48,7 +48,7 @@ class Book:
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
-        self.when_empty: Callable[[Book], None] | None = None  # to be done once the journal is
+        self.when_empty: list[Callable[[Book], None]] = []  # to be done once the journal is
         self.stale_journal = False  # it holds pages whose former content must not stay
         # The store itself; closed after `db`, as closing a file drops all locks that we have on it.
         self.file: int | None = None
