@@ -26,10 +26,15 @@ SHORTEST_S = 10.0
 """Between two deaths: fewer could end a job thrice in a row, which is then dead."""
 TOLD_S = 60.0
 LATE_S = 600.0
-"""By then everything must be done, also what a probe of its target was waited for."""
-ENDS_S = 120.0
-"""When the targets are well and nothing more comes."""
+"""
+By then everything must be done, also what a probe of its target was waited for. But not what the
+flaky one is called for: it fails twice a minute, so it is called more slowly than it could be.
+Open jobs may not grow, and in the end everything must be done.
+"""
+ENDS_S = 900.0
+"""When nothing more comes: what waits for the flaky target is done by then."""
 RESUMED_S = 7.0
+FLAKY = "shop/"
 CYCLE_S = 30.0
 FAILS_S, STALLS_S = (10.0, 14.0), (20.0, 22.0)
 """Of each cycle: when the flaky target answers 503, and when it answers too late."""
@@ -60,7 +65,7 @@ class Behaviour:
         return CALL_S + 3.0 if self._is_bad(call, STALLS_S) else self.rng.uniform(0.005, 0.05)
 
     def _is_bad(self, call: Call, between: tuple[float, float]) -> bool:
-        return call.path.startswith("/shop/") and (
+        return call.path.startswith(f"/{FLAKY}") and (
             between[0] <= self.clock() % CYCLE_S < between[1]
         )
 
@@ -119,7 +124,8 @@ class Soak:
         await asyncio.sleep(end - self.clock())
         self.watch.look()
         self._judge(self.site.lives)
-        self.result.problems += self.expected.lost(self.clock() - LATE_S)
+        late = self.expected.lost(self.clock() - LATE_S)
+        self.result.problems += [one for one in late if FLAKY not in one]
 
     def _judge(self, life: int) -> None:
         self._whole.append(life)
