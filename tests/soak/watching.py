@@ -17,7 +17,8 @@ from tests.soak.senders import Load
 LOOK_S = 1.0
 SAMPLED_EACH = 5
 """Looks."""
-BUSY = 503
+BUSY, SELDOM = 503, 50
+"""One look of so many may be turned away."""
 BAD = frozenset({"error", "critical"})
 MEANT = (("dead letter", "rule", "gone"), ("target failing", "target", "flaky"))
 
@@ -85,7 +86,8 @@ class Watch:
         try:
             values = await asyncio.to_thread(measured, site.router, heard, self.store)
         except (OSError, AssertionError) as error:
-            if isinstance(error, HTTPError) and error.code == BUSY:
+            seldom = site.did["looks turned away"] * SELDOM <= len(self.samples)
+            if isinstance(error, HTTPError) and error.code == BUSY and seldom:
                 site.did["looks turned away"] += 1  # as a sender may be, when it came too late
             elif site.up and site.lives == life:
                 self.problems.append(f"no sample: {error!r}"[:300])

@@ -52,6 +52,8 @@ class PageFile:
         while number and number not in seen:
             seen.add(number)
             page = self._page(number)
+            if len(page) < self._size:
+                return
             following, listed = unpack_from(">II", page)
             yield number, list(unpack_from(f">{min(listed, self._size // 4 - 2)}I", page, 8))
             number = following
@@ -60,7 +62,8 @@ class PageFile:
         """What of such a page and of those that it lists is not all zeros, the list left out."""
         yield from self._dirty(trunk, 8 + 4 * len(listed), self._size)
         for number in listed:
-            yield from self._dirty(number, 0, self._size)
+            if 1 < number <= self.count:
+                yield from self._dirty(number, 0, self._size)
 
     def overwrite(self, spans: Iterable[Span]) -> None:
         """Zeros there, durable. Raises OSError."""
@@ -72,20 +75,20 @@ class PageFile:
 
     def in_use(self, first: int, last: int) -> Iterator[tuple[int, "TreePage | None"]]:
         """
-        Those of these pages that are not free; None: one that is of no tree. Where nothing tells
-        which those are there is none.
+        Those of these pages that are not free; None: one that is of no tree, or damaged. Where
+        nothing tells which those are there is none.
         """
         free = {number for trunk, listed in self.free() for number in (trunk, *listed)}
         for number in range(first, last + 1 if self._is_told_by_first_byte else first):
             if number not in free:
                 page, at = self._page(number), _FIRST_HEADER if number == 1 else 0
-                yield number, TreePage(page, at) if page[at] in _HEADERS else None
+                is_tree = len(page) == self._size and page[at] in _HEADERS
+                tree = TreePage(page, at) if is_tree else None
+                yield number, tree if tree and tree.is_sound else None
 
     def unused(self, number: int, page: "TreePage") -> Iterator[Span]:
         """What is not all zeros in its middle, and behind the ends of rows that begin in it."""
-        begin, end = page.middle()
-        if begin < end <= self._size:
-            yield from self._dirty(number, begin, end)
+        yield from self._dirty(number, *page.middle())
         for following, length in page.long_rows(self._usable):
             yield from self._behind(following, length)
 
@@ -124,6 +127,17 @@ class TreePage:
         self.cells, self._content = unpack_from(">3xHH", page, at)
         self._pointers = at + _HEADERS[self._kind]
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether its rows lie where it says that they do: else none of it is to be believed."""
+        begin, end = self.middle()
+        return begin <= end <= len(self._page) and all(
+            end <= place < len(self._page) for place in self._places()
+        )
+
+    def _places(self) -> tuple[int, ...]:
+        return unpack_from(f">{self.cells}H", self._page, self._pointers)
+
     def middle(self) -> tuple[int, int]:
         """Between its two ends: from the first byte to the one behind the last."""
         return self._pointers + 2 * self.cells, self._content or 1 << 16
@@ -132,7 +146,7 @@ class TreePage:
         """Of each row that goes on elsewhere: in which page, and with how many bytes."""
         if self._kind not in (_TABLE, _INDEX, _INDEX_INNER):
             return
-        for place in unpack_from(f">{self.cells}H", self._page, self._pointers):
+        for place in self._places():
             length, at = _varint(self._page, place + 4 * (self._kind == _INDEX_INNER))
             here = _here(length, usable, is_table=self._kind == _TABLE)
             if here < length:
@@ -158,4 +172,4 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             return value, at
-    return value << 8 | page[at], at + 1
+    return value << 8 | int.from_bytes(page[at : at + 1], "big"), at + 1

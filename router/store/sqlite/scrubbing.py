@@ -57,7 +57,7 @@ class Scrub:
     def _free(self, pages: PageFile) -> None:
         for trunk, listed in pages.free():
             if trunk not in self._seen:
-                self._seen.add(trunk)
                 pages.overwrite(pages.unlisted(trunk, listed))
+                self._seen.add(trunk)
                 return
         self._is_done = True

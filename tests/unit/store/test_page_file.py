@@ -113,6 +113,22 @@ def test_what_is_zeros_is_not_written_again(tmp_path: Path) -> None:
         assert unused(found) == []
 
 
+def test_a_damaged_page_raises_nothing(tmp_path: Path) -> None:
+    path, drawn = tmp_path / "some.db", random.Random(3)
+    worked_on(path, 512, 3)
+    whole = path.read_bytes()
+    with pages(path) as found:
+        trees = [number for number, page in found.in_use(1, found.count) if page]
+    for _ in range(60):
+        at = (drawn.choice(trees) - 1) * 512 + drawn.randrange(12)
+        path.write_bytes(whole[:at] + drawn.randbytes(1) + whole[at + 1 :])
+        with pages(path) as found:
+            assert all(0 <= at < len(whole) for at, _ in unused(found))
+    path.write_bytes(whole[:1_000])
+    with pages(path) as found:
+        unused(found)
+
+
 def test_a_row_that_is_not_as_long_as_it_says_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "some.db"
     with closing(sqlite3.connect(path)) as db:
