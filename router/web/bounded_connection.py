@@ -64,6 +64,11 @@ class BoundedConnection(HttpToolsProtocol):
         self.cycle = self._active = None
         self.scope = None  # type: ignore[assignment]  # it knows us: both would wait for a collection
 
+    def shutdown(self) -> None:
+        """End it once its answer is out. asyncio's TLS cannot be aborted after a second close."""
+        if not self.transport.is_closing():
+            super().shutdown()
+
     def pause_writing(self) -> None:
         """The peer reads more slowly than we write."""
         self._at.stalled_since = self.loop.time()
@@ -150,8 +155,10 @@ class BoundedConnection(HttpToolsProtocol):
         abandon(active)
         path = self.url.partition(b"?")[0] if self._at.served else b""
         self._wire.refused(path, word, status, self.peer)
+        if self.transport.is_closing():
+            return
         if started:
             self.transport.close()
-        elif not self.transport.is_closing():
+        else:
             self.transport.write(refusal_bytes(IngestRefusal(status, word), keep_alive=False))
             self.linger()
