@@ -1,5 +1,6 @@
 """Tests of an imported hook: a request that runs it, and a forged one that does not."""
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -64,24 +65,30 @@ class ImportedTrials:
         """Put what the rule needs into the request."""
         for leaf in self._needed(self._sender.rest):
             value, parameter = self._hook.text(leaf.value), leaf.parameter
-            if value == NULL or parameter.proves:
-                raise _Unmade
             if parameter.source == "header":
                 self._headers[parameter.name.lower()] = value
             elif self._put(parameter, value) != value:
                 raise _Unmade
 
-    def _needed(self, trigger: Trigger | None) -> Iterator[Equals]:
-        """What the first way through the rule needs."""
+    def _needed(self, trigger: Trigger | None) -> list[Equals]:
+        """What the rule needs; of its choices, the first of which a request can be made."""
+        if trigger is None or trigger in self._sender.proofs:
+            return []
         if isinstance(trigger, All):
-            for rule in trigger.rules:
-                yield from self._needed(rule)
-        elif isinstance(trigger, AnyOf) and trigger.rules:
-            yield from self._needed(trigger.rules[0])
-        elif isinstance(trigger, Equals) and trigger not in self._sender.proofs:
-            yield trigger
-        elif trigger is not None and trigger not in self._sender.proofs:
+            return [leaf for rule in trigger.rules for leaf in self._needed(rule)]
+        if isinstance(trigger, AnyOf):
+            return self._first_way(trigger)
+        if not isinstance(trigger, Equals) or trigger.parameter.proves:
             raise _Unmade
+        if self._hook.text(trigger.value) == NULL:
+            raise _Unmade
+        return [trigger]
+
+    def _first_way(self, trigger: AnyOf) -> list[Equals]:
+        for rule in trigger.rules:
+            with contextlib.suppress(_Unmade):
+                return self._needed(rule)
+        raise _Unmade
 
     def _arguments(self) -> list[str] | None:
         """What the command is given; None where a test does not know."""
