@@ -159,6 +159,7 @@ def _summary(ruleset: "Ruleset | None") -> str:
     )
     unsigned = [
         f"\nendpoint {e.name}: `verify: none`, accepts up to {size_text(e.body_max)} from anybody"
+        + (" within `allow_from`" if e.allow_from else "")
         for e in ruleset.addressed.values()
         if e.unsigned
     ]

@@ -13,7 +13,7 @@ from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.cli.output import note, visible
 from router.cli.remote import Questions, RemoteOperator, Verbs
-from router.errors import NotFound, RouterError
+from router.errors import NotFound, RouterError, StoreInUse
 
 if TYPE_CHECKING:
     from router.operator.answers import Dead, Deliveries, Jobs
@@ -104,7 +104,12 @@ async def act_here(
     *,
     makes_store: bool = False,
 ) -> tuple[T, bool]:
-    """As `act`, at the server of these rules. `makes_store`: it need not be there yet."""
+    """
+    As `act`, at the server of these rules. `makes_store`: it need not be there yet.
+
+    Raises:
+        StoreInUse: a router has the store, and does not answer at the address of these rules.
+    """
     from router.wiring.offline import open_verbs
     from router.wiring.stores import exists
 
@@ -114,8 +119,13 @@ async def act_here(
     store = ruleset.server.store
     if not makes_store and not await asyncio.to_thread(exists, store):
         raise NotFound(f"nothing has been received yet: there is no store {store}")
-    async with open_verbs(ruleset) as verbs:
-        return await verb(verbs), True
+    try:
+        async with open_verbs(ruleset) as verbs:
+            return await verb(verbs), True
+    except StoreInUse as error:
+        where, _ = client.address
+        hint = f"nobody answers at {where}: name its admin address by --admin or --server"
+        raise StoreInUse(f"{error}; {hint}") from error
 
 
 def note_examined(found: "Deliveries | Jobs | Dead") -> None:

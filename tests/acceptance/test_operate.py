@@ -205,7 +205,8 @@ def test_without_its_admin_listener_the_lock_says_that_a_server_runs(rig: Rig) -
     [nobody] = free_ports(1)
     code, _, err = called(rig, "cancel", "--rule", "x", "--yes", "--admin", f"127.0.0.1:{nobody}")
     assert code == 1
-    assert "is in use by another router" in err
+    assert f"{rig.store} is in use by another router (process " in err
+    assert f"nobody answers at http://127.0.0.1:{nobody}: name its admin address by --admin" in err
 
 
 def test_what_is_no_admin_api_is_said(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,8 @@ def test_the_example_is_right_and_counted_in_one_line(router: Router) -> None:
     assert (ran.code, ran.err) == (0, "")
     counted, *notes = ran.out.splitlines()
     assert re.fullmatch(r"\S+: ok, \d+ endpoints, \d+ rules, \d+ actions", counted)
-    assert notes == ["endpoint probe: `verify: none`, accepts up to 64.0 KiB from anybody"]
+    unsigned = "endpoint probe: `verify: none`, accepts up to 64.0 KiB from anybody"
+    assert notes == [f"{unsigned} within `allow_from`"]
 
 
 def test_one_of_each_is_singular(router: Router, tmp_path: Path) -> None:
@@ -33,7 +34,8 @@ def test_it_says_what_an_unsigned_endpoint_takes(router: Router, tmp_path: Path)
     path = tmp_path / "open.yaml"
     path.write_text(
         "version: 1\nendpoints:\n  code: {paths: /code, provider: github, verify: none}\n"
-        "  any: {paths: /any, provider: none, verify: none, body_max: 3KiB}\n",
+        "  any: {paths: /any, provider: none, verify: none, body_max: 3KiB}\n"
+        "  own: {paths: /own, provider: none, verify: none, allow_from: [10.0.0.0/8]}\n",
         "utf-8",
     )
     ran = router("check", path, "--strict")
@@ -41,6 +43,7 @@ def test_it_says_what_an_unsigned_endpoint_takes(router: Router, tmp_path: Path)
     assert ran.out.splitlines()[1:] == [
         "endpoint code: `verify: none`, accepts up to 25.0 MiB from anybody",
         "endpoint any: `verify: none`, accepts up to 3.0 KiB from anybody",
+        "endpoint own: `verify: none`, accepts up to 1.0 MiB from anybody within `allow_from`",
     ]
 
 
