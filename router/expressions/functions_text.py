@@ -12,6 +12,8 @@ from router.model.patterns import wildcard
 from router.structure import too_complex
 
 TEXT_MAX = 1_048_576
+_HALF = "\ud800"
+"""Half of a character: no text of a payload has it."""
 
 
 def _check_size(size: int) -> None:
@@ -74,9 +76,9 @@ def glob(text: str, pattern: str) -> bool:
     """`*` is any run of characters; a `**/` that begins a folder's name may be nothing, too."""
     if "**/" not in pattern:
         return wildcard(pattern, text)
-    # With every `/` doubled, those on both sides of a `**` may be those of one `/` of the text.
-    pattern, text = (f"/{one}".replace("/", "//") for one in (pattern, text))
-    return wildcard(pattern.replace("//**//", "/**/"), text)
+    # Each `/` is two characters: those around a `**` may be those of one `/` of the text.
+    pattern, text = (f"/{one}".replace("/", f"/{_HALF}") for one in (pattern, text))
+    return wildcard(pattern.replace(f"/{_HALF}**/{_HALF}", f"/**{_HALF}"), text)
 
 
 def any_glob(items: list[JSON], pattern: str) -> bool:

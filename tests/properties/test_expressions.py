@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jmespath
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
@@ -208,15 +208,17 @@ def test_any_pattern_is_refused_with_its_place_or_fits_any_text_or_not(
 
 
 @settings(max_examples=examples(300), deadline=None)
+@example("/a//a/", "/**///**/")  # a folder without a name is none that `**` may share
+@example("a", "**/a")  # what begins the pattern begins a folder's name, too
 @given(
     st.text(st.sampled_from("ab/"), max_size=12),
     st.lists(st.sampled_from(["a", "b", "/", "*", "/**/"]), max_size=6).map("".join),
 )
 def test_two_stars_between_slashes_are_any_folders_and_none(text: str, pattern: str) -> None:
     assume("**/**" not in pattern)
-    folders = pattern.replace("/**/", "\0")
+    folders = f"/{pattern}".replace("/**/", "\0")  # as if a slash stood before both
     meant = re.escape(folders).replace(r"\*", ".*").replace("\0", "/(?:.*/)?")
-    assert glob(text, pattern) is (re.fullmatch(meant, text) is not None)
+    assert glob(text, pattern) is (re.fullmatch(meant, f"/{text}") is not None)
 
 
 def _refusal(make: Callable[[str], object], text: str) -> ExpressionError | None:
