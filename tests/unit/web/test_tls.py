@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -91,6 +92,26 @@ async def test_deliveries_are_taken_by_either_way(
         writer.close()
         assert server.intake.groups == ([1, 1] if short else [])
         assert [request.peer for request in server.intake.accepted] == ["127.0.0.1"] * 2
+
+
+def left_open(address: tuple[str, int], context: ssl.SSLContext) -> ssl.SSLSocket:
+    """A connection that has been answered and closed, and does not close its own side."""
+    link = context.wrap_socket(
+        socket.create_connection(address), server_hostname="hooks.example.com"
+    )
+    link.sendall(post(b"{}", head=b"connection: close\r\n"))
+    while link.recv(65_536):
+        pass
+    return link
+
+
+async def test_a_stop_drops_who_does_not_close(certificate: Certificate, tmp_path: Path) -> None:
+    async with serving(linger_s=60, tls=certificate.context) as server:
+        bound, context = server.listener.bound, trusting(tmp_path)
+        with await asyncio.to_thread(left_open, bound, context):
+            assert server.listener.connections == 1
+            await server.listener.stop(0.1)
+            assert server.listener.connections == 0
 
 
 async def test_nothing_older_than_tls_1_2_is_spoken(certificate: Certificate) -> None:
