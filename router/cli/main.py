@@ -130,7 +130,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return 130
     except (click.ClickException, RouterError) as error:
-        return explained(error)
+        return explained(error, args)
     except Exception as error:  # noqa: BLE001 - the last line of defence before a user's eyes
         return _unexpected(error, debug=bool(environ.get(DEBUG_VARIABLE)))
     return code
@@ -145,11 +145,17 @@ def _invoke(args: Sequence[str]) -> int:
     return 0
 
 
-def explained(error: click.ClickException | RouterError) -> int:
-    """Say what is wrong; gives the exit code."""
+def explained(error: click.ClickException | RouterError, args: Sequence[str] = ()) -> int:
+    """Say what is wrong with the command line `args`; return the exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return 2
+    if isinstance(error, UsageError | click.UsageError):
+        from router.config.removed import refused
+
+        if instead := refused(args):
+            click.echo(f"router: {instead}", err=True)
+            return 2
     if isinstance(error, click.ClickException):
         where = getattr(error, "ctx", None)
         more = f"; see `{where.command_path} -h`" if where and error.exit_code == 2 else ""

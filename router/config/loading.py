@@ -24,6 +24,7 @@ from router.config.language import Language
 from router.config.pragmas import Pragmas
 from router.config.providers import with_own
 from router.config.redaction import redacting
+from router.config.removed import REFUSED
 from router.config.rule_places import RulePlaces
 from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
@@ -34,7 +35,6 @@ from router.config.senders import EndpointSenders
 from router.config.targets import targets
 from router.config.trials import Trials
 from router.config.units import PARSERS
-from router.config.unsupported import REFUSED
 from router.errors import Diagnostic
 from router.model.settings import OWN, OWN_ENDPOINT
 from router.model.trial import Trial

@@ -10,7 +10,6 @@ from router.config.rule_types import RuleTexts
 from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.settings import chosen_retry, shape
 from router.config.spelling import ENDPOINTS_TAKEN, ID, NAME
-from router.config.unsupported import RESERVED_WORDS
 from router.expressions import Expression
 from router.model.settings import OWN
 from router.rules.scope import ROOTS
@@ -27,8 +26,6 @@ def defines(
     found = {}
     for name, entry in context.file.define or ():
         shape(context, name, NAME, "a definition")
-        if refusal := RESERVED_WORDS.get(name.value):
-            context.error(refusal.code, refusal.message, name, refusal.hint)
         if (expression := language.expression(entry, place)) is not None:
             found[name.value] = expression
     return found
