@@ -86,11 +86,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No variable, keyring or router of the developer's reaches a test."""
+    """No variable or router of the developer's reaches a test."""
     for name in [n for n in os.environ if n.startswith(("ROUTER_", "PG"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
 
 
 @pytest.fixture(scope="session")

@@ -207,7 +207,7 @@ def test_what_we_build_on_the_inside_of_has_an_upper_bound() -> None:
 def test_what_is_imported_is_declared() -> None:
     """Not what happens to come along with something else. `pytest` is there where its plugin is."""
     known = packages_distributions()
-    mine = {canonicalize_name(one.name) for one in declared("jwt", "postgres", "keyring", "otel")}
+    mine = {canonicalize_name(one.name) for one in declared("jwt", "postgres", "otel")}
     imported = {n.split(".")[0] for path in SOURCES for _, n in imports(path)}
     imported -= sys.stdlib_module_names | {"router", "pytest"}
     assert {"msgspec", "yarl", "jwt"} <= imported, "it finds imports"
@@ -219,7 +219,7 @@ def test_what_is_imported_is_declared() -> None:
 def test_every_dependency_has_a_floor() -> None:
     extras = PROJECT["optional-dependencies"]
     bare = {name for name, least in map(floor_of, PROJECT["dependencies"]) if least is None}
-    for extra in ("jwt", "postgres", "keyring", "test", "browser", "clients", "docs"):
+    for extra in ("jwt", "postgres", "test", "browser", "clients", "docs"):
         bare |= {name for name, least in map(floor_of, extras[extra]) if least is None}
     assert bare == set()
 

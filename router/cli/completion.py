@@ -1,34 +1,26 @@
 """`router completion`."""
 
-import os
-
 import click
 
-from router.cli.completion_install import SHELLS, install
 from router.cli.main import COMPLETE_VARIABLE, cli
-from router.errors import UsageError
 
 
 @click.command()
-@click.argument("what", type=click.Choice(("install", *SHELLS)), metavar="install|bash|zsh|fish")
-@click.argument("shell", type=click.Choice(SHELLS), required=False, metavar="[SHELL]")
-def completion(*, what: str, shell: str | None) -> None:
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), metavar="bash|zsh|fish")
+def completion(*, shell: str) -> None:
     """
-    Make the tab key complete commands, options, endpoints, events and rules.
+    Print the script by which the tab key completes commands, options, endpoints and rules.
 
-    `install` sets it up for your shell, or for SHELL. The others print the script that it keeps.
+    \b
+    bash: router completion bash > ~/.local/share/bash-completion/completions/router
+    zsh:  source <(router completion zsh)     in ~/.zshrc, after compinit
+    fish: router completion fish > ~/.config/fish/completions/router.fish
     """
-    if what == "install":
-        for line in install(shell, script, os.environ):
-            click.echo(line)
-    elif shell is not None:
-        raise UsageError(f"`router completion {what}` prints a script, for that shell alone")
-    else:
-        click.echo(script(what), nl=False)
+    click.echo(script(shell), nl=False)
 
 
 def script(shell: str) -> str:
-    """What the shell must read."""
+    """Return what the shell must read."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

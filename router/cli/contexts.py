@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,15 +19,10 @@ CONTEXT_VARIABLE = "ROUTER_CONTEXT"
 
 
 class KnownRouter(msgspec.Struct, frozen=True, omit_defaults=True):
-    """
-    One router elsewhere: its admin address, and the token for it.
-
-    `token` None: it needs none, or the system's keyring has it (`in_keyring`).
-    """
+    """One router elsewhere: its admin address, and the token for it; None: it needs none."""
 
     server: str
     token: str | None = None
-    in_keyring: bool = False
 
     def __repr__(self) -> str:
         return f"KnownRouter({self.server!r}, '***')"
@@ -82,19 +76,6 @@ class KnownRouters(msgspec.Struct, frozen=True):
         return KnownRouters(None if self.in_use == name else self.in_use, routers)
 
 
-class Keyring(Protocol):
-    """Keeps texts for the user who is logged in, each under a name."""
-
-    def get(self, name: str) -> str | None:
-        """What is kept; None: nothing. Raises UsageError: it does not answer."""
-
-    def keep(self, name: str, text: str) -> bool:
-        """Keep it; False: it cannot be kept."""
-
-    def forget(self, name: str) -> None:
-        """Keep it no longer, if it was."""
-
-
 def path_of(environ: Mapping[str, str]) -> Path:
     """The file that holds them: `router/contexts.json` in the user's folder of settings."""
     folder = environ.get("XDG_CONFIG_HOME")
@@ -137,33 +118,6 @@ def name_for(server: str) -> str:
     return f"{host}-{parts.port}" if parts.port else host
 
 
-def token_of(name: str, context: KnownRouter, keyring: Keyring | None) -> str | None:
-    """
-    The token for it.
-
-    Raises:
-        UsageError: the keyring should have it and does not.
-    """
-    if not context.in_keyring:
-        return context.token
-    found = keyring.get(name) if keyring is not None else None
-    if found is None:
-        raise UsageError(
-            f"the keyring does not give the token for {name}; log in again: "
-            f"`router login {context.server} --name {name}`"
-        )
-    return found
-
-
-def system_keyring() -> Keyring | None:
-    """The keyring of the user's desktop; None: there is none, or no library for it."""
-    try:
-        from router.cli.system_keyring import desktop_keyring
-    except ImportError:  # the extra `keyring` is not installed
-        return None
-    return desktop_keyring()
-
-
 def known_here() -> KnownRouters:
     """Those of whoever runs this command."""
     return read_contexts(path_of(os.environ))
@@ -180,7 +134,7 @@ def router_asked(
     other router.
 
     Raises:
-        UsageError: no router has this name, or its token cannot be had.
+        UsageError: no router has this name.
     """
     known, given = read_contexts(path_of(environ)), environ.get("ROUTER_TOKEN")
     name = known.chosen(environ) if server is None else server
@@ -196,5 +150,4 @@ def router_asked(
             f"`router use` shows, not {name!r}"
         )
     context = known.named(name)
-    keyring = system_keyring() if context.in_keyring else None
-    return name, context.server, token_of(name, context, keyring)
+    return name, context.server, context.token

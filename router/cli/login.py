@@ -32,8 +32,8 @@ def login(*, server: str, name: str | None, insecure: bool, as_json: bool) -> No
     """
     Keep the address and the token of a router elsewhere, and use it from now on.
 
-    The token is asked for (or read from ROUTER_TOKEN, or from a pipe), tried, and kept in the
-    keyring of the desktop, else in a file that only you can read. `router token new` makes one.
+    The token is asked for (or read from ROUTER_TOKEN, or from a pipe), tried, and kept in a file
+    that only you can read. `router token new` makes one.
     """
     server = server.rstrip("/")
     _check_address(server, insecure=insecure)
@@ -41,15 +41,14 @@ def login(*, server: str, name: str | None, insecure: bool, as_json: bool) -> No
     token, who = _proved(server)
     path = contexts.path_of(os.environ)
     known = contexts.read_contexts(path)
-    context = _kept(name, server, token)
-    contexts.write_contexts(path, known.with_router(name, context))
-    where = "keyring" if context.in_keyring else str(path) if token else None
+    contexts.write_contexts(path, known.with_router(name, KnownRouter(server, token)))
+    where = str(path) if token else None
     if as_json:
         print_json({"name": name, "server": server, "who": who, "token_in": where})
         return
     click.echo(f"{name} is in use: {server}, as {who.name} ({who.role})")
     if where:
-        note(f"the token is in {'the ' if context.in_keyring else ''}{where}")
+        note(f"the token is in {where}")
     note(f"`router use {LOCAL}` goes back to the router on this machine")
 
 
@@ -93,10 +92,7 @@ def logout(*, name: str | None, as_json: bool) -> None:
     name = name or known.in_use
     if name is None:
         raise UsageError("no router elsewhere is in use; name the one to forget (`router use`)")
-    forgotten = known.named(name)
     contexts.write_contexts(path, known.without(name))
-    if forgotten.in_keyring and (keyring := contexts.system_keyring()) is not None:
-        keyring.forget(name)
     if as_json:
         print_json({"forgotten": name})
     else:
@@ -146,13 +142,6 @@ def _asked_token() -> str:
     if not (token := token.strip()):
         raise UsageError("no token: give it at the prompt, by a pipe, or as ROUTER_TOKEN")
     return token
-
-
-def _kept(name: str, server: str, token: str | None) -> KnownRouter:
-    keyring = contexts.system_keyring() if token else None
-    if token and keyring is not None and keyring.keep(name, token):
-        return KnownRouter(server, in_keyring=True)
-    return KnownRouter(server, token)
 
 
 def _list(known: KnownRouters, *, as_json: bool) -> None:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from router.cli.completion_values import endpoint_names, event_names
 from router.cli.last_request import SentRequest, forget, last_of, remember
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import print_json, print_table, visible
+from router.cli.output import print_json, visible
 from router.cli.send_requests import SendOptions, SendResult, Signer, fresh, is_expected, send_each
 from router.cli.set_values import parse_assignment
 from router.errors import UsageError
@@ -36,8 +35,6 @@ _LINES_MAX = 10
 @click.option("--payload", metavar="FILE", help="The bytes to send (- is stdin).")
 @click.option("--to", metavar="URL", help="Another router (8010), or a whole address.")
 @click.option("--count", type=click.IntRange(1, 1_000_000), default=1, help="How many requests.")
-@click.option("--batch", type=click.IntRange(1), help="How many events in each request.")
-@click.option("--all", is_flag=True, help="Send one of every event of this sender.")
 @click.option("--handshake", is_flag=True, help="Ask what this sender asks before it sends.")
 @click.option("--again", is_flag=True, help="Send the last request again, byte for byte.")
 @click.option("--tamper", type=click.Choice(("signature", "body")), help="Send a forgery.")
@@ -56,7 +53,7 @@ def send(
     options = SendOptions(assignments=tuple(map(parse_assignment, assignments)), **given)
     place, ruleset = place.working()
     _refuse_contradictions(options, ruleset)
-    results = (_send_all if options.all else _send)(place, ruleset, options)
+    results = _send(place, ruleset, options)
     if not all(is_expected(r, options) for r in results):
         ctx.exit(1)
 
@@ -117,26 +114,6 @@ def _line(result: SendResult, options: SendOptions) -> str:
     return f"{line}  NOT refused: a forgery must get 401 or 403"
 
 
-def _send_all(place: Options, ruleset: Ruleset, options: SendOptions) -> list[SendResult]:
-    signer = Signer(place, ruleset, options)
-    names = list(dict.fromkeys(info.name for info in signer.provider.events))
-    requests = (signer.request(name, signer.sample(name)) for name in names)
-    results = list(send_each(requests, options, ruleset))
-    actions = [signer.provider.action_of(signer.provider.sample(name)) for name in names]
-    sent = list(zip(names, actions, results, strict=True))
-    if place.as_json:
-        print_json([{"event": n, "action": a} | msgspec.structs.asdict(r) for n, a, r in sent])
-        return results
-    rows = [
-        [f"{n}.{a}" if a else n, str(r.status), r.delivery or r.answer[:60] or "-"]
-        for n, a, r in sent
-    ]
-    print_table(("event", "status", "delivery"), rows)
-    bad = sum(not is_expected(r, options) for r in results)
-    click.echo(f"{len(results)} events sent, " + (f"{bad} not as expected" if bad else "all well"))
-    return results
-
-
 def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:
     if options.endpoint == OWN:
         raise UsageError(
@@ -155,26 +132,13 @@ def _contradictions(
 ) -> tuple[tuple[object, str], ...]:
     """What contradicts itself if it is truthy, and the words for it."""
     changed = options.assignments or options.payload or options.tamper or options.key
-    most, batch = provider.definition.split, options.batch
-    single = {
-        "an event": options.event,
-        "--again": options.again,
-        "--payload": options.payload,
-        "--batch": batch,
-        "--count": options.count > 1,
-    }
-    given = [name for name, value in single.items() if value]
     return (
         (
-            options.all and given,
-            f"--all sends one of every event; leave {' and '.join(given)} out",
-        ),
-        (
-            options.again and (changed or batch),
+            options.again and changed,
             "--again repeats the last bytes; leave other options out",
         ),
         (
-            options.handshake and (given or options.all or changed),
+            options.handshake and (options.event or options.again or options.count > 1 or changed),
             "--handshake asks what the sender asks; leave other options out",
         ),
         (
@@ -182,20 +146,8 @@ def _contradictions(
             f"{provider.label} asks nothing before it sends",
         ),
         (
-            not (options.all or options.again or options.handshake or options.event is not None),
-            f"name an event: `router send {options.endpoint} EVENT`, or use --again or --all",
-        ),
-        (
-            batch and most is None,
-            f"{provider.label} sends one event a delivery; use --count, not --batch",
-        ),
-        (
-            batch and options.payload is not None,
-            "--payload is a whole body already; leave --batch out",
-        ),
-        (
-            batch and most and batch > most,
-            f"{provider.label} sends at most {most or 1:,} events a delivery",
+            not (options.again or options.handshake or options.event is not None),
+            f"name an event: `router send {options.endpoint} EVENT`, or use --again",
         ),
         (
             options.tamper and (endpoint.unsigned or not provider.signed),

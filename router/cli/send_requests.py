@@ -51,8 +51,6 @@ class SendOptions(msgspec.Struct, frozen=True):
     payload: str | None
     to: str | None
     count: int
-    batch: int | None
-    all: bool
     again: bool
     tamper: str | None
     key: Path | None
@@ -111,10 +109,6 @@ class Signer:
                 raise UsageError(f"cannot sign: {error}") from None
             path = f"{address}?{made.query}" if made.query else address
             yield SentRequest(made.method, path, made.headers, made.body)
-
-    def sample(self, event: str) -> bytes:
-        """The body of a sample of this event, with the changes of `--set` and new ids."""
-        return _composed(self.provider, self.provider.sample(event), self._options)
 
 
 def fresh(signer: Signer, options: SendOptions) -> Iterator[SentRequest]:
@@ -197,8 +191,7 @@ def _bodies(provider: Provider, event: str, options: SendOptions) -> Callable[[]
 
 def _composed(provider: Provider, payload: Any, options: SendOptions) -> bytes:
     """The body with new ids; `--set` may change these, too."""
-    ids = [_new_id(provider) for _ in range(options.batch or 1)]
-    return provider.body([_changed(provider.numbered(payload, one), options) for one in ids])
+    return provider.body([_changed(provider.numbered(payload, _new_id(provider)), options)])
 
 
 def _changed(payload: Any, options: SendOptions) -> Any:

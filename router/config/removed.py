@@ -21,6 +21,9 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
 
 _WORDS: Mapping[str, str] = {
     # the words of a command line: what to do instead
+    "completion install": "`router completion SHELL` prints the script; your shell reads it",
+    "send --all": "loop over the events in a shell; `router providers NAME` lists them",
+    "send --batch": "send a body of several events with --payload FILE",
 }
 
 

@@ -27,8 +27,8 @@ list with `--json` is one JSON list, the newest first.
 A long answer on a terminal goes through `less`, or the program in `PAGER`; not with `--no-pager` or
 where `NO_PAGER` is set. `--watch` draws a list again every two seconds, also with `--server`.
 
-`router completion install` has bash, zsh or fish complete commands, options, endpoints, events and
-rules; it says what it wrote, and how to undo it.
+`router completion bash|zsh|fish` prints the script by which the shell completes commands, options,
+endpoints, events and rules; `router completion -h` says where each shell reads it.
 """
 
 _COMMON = (

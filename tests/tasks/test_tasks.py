@@ -52,7 +52,6 @@ class Operator:
             "HOME": str(rig.folder),
             "XDG_CONFIG_HOME": str(rig.folder / "settings"),
             "PYTHONPATH": str(ROOT),
-            "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
             "SHELL": "/bin/bash",
             "SLACK_WEBHOOK_URL": "https://hooks.example.net/services/made-up",
         }  # fmt: skip

@@ -11,30 +11,12 @@ from router.cli.contexts import (
     path_of,
     read_contexts,
     router_asked,
-    token_of,
     write_contexts,
 )
 from router.errors import UsageError
 
 PROD = KnownRouter("https://ops.example.net", "t-prod")
 BOTH = KnownRouters("prod", {"prod": PROD, "test": KnownRouter("http://127.0.0.1:8001")})
-
-
-class Drawer:
-    """A keyring in memory."""
-
-    def __init__(self, **kept: str) -> None:
-        self.kept = kept
-
-    def get(self, name: str) -> str | None:
-        return self.kept.get(name)
-
-    def keep(self, name: str, text: str) -> bool:
-        self.kept[name] = text
-        return True
-
-    def forget(self, name: str) -> None:
-        self.kept.pop(name, None)
 
 
 @pytest.fixture
@@ -105,16 +87,6 @@ def test_use_and_forget() -> None:
     assert BOTH.without("test").in_use == "prod"
     with pytest.raises(UsageError, match="no router is known as 'x'"):
         BOTH.using("x")
-
-
-def test_a_token_in_the_keyring_is_asked_for_there() -> None:
-    kept = KnownRouter("https://ops.example.net", in_keyring=True)
-    assert token_of("prod", kept, Drawer(prod="t")) == "t"
-    for keyring in (None, Drawer(test="t")):
-        with pytest.raises(
-            UsageError, match=r"log in again: `router login https://\S+ --name prod`"
-        ):
-            token_of("prod", kept, keyring)
 
 
 def test_no_token_is_printed() -> None:

@@ -1,0 +1,20 @@
+"""Commands and options that went are refused by name, with what to do instead."""
+
+import pytest
+
+from tests.unit.cli.conftest import Router
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("completion install zsh", "`router completion SHELL` prints the script"),
+        ("send shop --all", "loop over the events in a shell"),
+        ("send mail bounce --batch=3", "send a body of several events with --payload FILE"),
+    ],
+)
+def test_what_went_says_what_to_do(line: str, instead: str, router: Router) -> None:
+    ran = router(*line.split())
+    assert ran.code == 2
+    assert "is not available in this version of the router" in ran.err
+    assert instead in ran.err
