@@ -11,14 +11,6 @@ from typing import IO, NamedTuple
 
 from router.actions.process_tree import Descent, in_turns, reap_adopted
 
-
-class Owner(NamedTuple):
-    """Whom a process runs as when not as the router does: in no group but that user's own."""
-
-    user: int
-    group: int
-
-
 KEEP = 64 * 1024
 CHUNK = 64 * 1024
 TAKE_CHUNKS = 64
@@ -142,7 +134,6 @@ class Child:
         *,
         pass_fds: Sequence[int] = (),
         whole_group: bool = False,
-        owner: Owner | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._descent = Descent()
@@ -157,9 +148,6 @@ class Child:
                 bufsize=0,
                 start_new_session=True,
                 pass_fds=pass_fds,
-                user=owner.user if owner else None,
-                group=owner.group if owner else None,
-                extra_groups=[] if owner else None,
             )
         self._descent.began(process.pid)
         self._process = process

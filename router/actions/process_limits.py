@@ -1,22 +1,15 @@
-"""What a command stands on: its limits, its user, and files that hold what it is to read."""
+"""What a command stands on: its limits, and files that hold what it is to read."""
 
 import asyncio
 import contextlib
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from router.actions.child import Owner
-from router.kinds.shell import ShellCall
 from router.model.settings import ShellLimits
 
 _SHELL = "/bin/sh"
-
-
-class ProcessSetupError(Exception):
-    """The command cannot run as the rules want, now or later; the text says why."""
 
 
 def bounded(argv: tuple[str, ...], limits: ShellLimits | None) -> tuple[str, ...]:
@@ -38,33 +31,8 @@ def bounded(argv: tuple[str, ...], limits: ShellLimits | None) -> tuple[str, ...
     return (_SHELL, "-c", " ".join([*steps, 'exec "$@"']), "sh", *argv) if steps else argv
 
 
-def owner_of(call: ShellCall) -> tuple[Owner | None, dict[str, str]]:
-    """
-    What starts a process as the call's user, and the variables that go with that user.
-
-    Raises:
-        ProcessSetupError: there is no such user, or the router may not act for others.
-    """
-    if call.user is None:
-        return None, {}
-    import pwd  # noqa: PLC0415 - not on every system
-
-    try:
-        found = pwd.getpwnam(call.user)
-    except KeyError:
-        raise ProcessSetupError(f"there is no user called '{call.user}'") from None
-    home = {"HOME": found.pw_dir}
-    if found.pw_uid == os.geteuid():
-        return None, home
-    if os.geteuid() != 0:
-        raise ProcessSetupError("'user' needs a router that runs as root")
-    return Owner(found.pw_uid, found.pw_gid), home
-
-
 @contextlib.asynccontextmanager
-async def handed(
-    files: tuple[tuple[str, bytes], ...], owner: Owner | None
-) -> AsyncIterator[dict[str, str]]:
+async def handed(files: tuple[tuple[str, bytes], ...]) -> AsyncIterator[dict[str, str]]:
     """
     The files of a call, 0600 in a folder of their own, as variables that hold their paths.
 
@@ -74,7 +42,7 @@ async def handed(
         yield {}
         return
     folder = Path(tempfile.mkdtemp(prefix="router-"))
-    writing = asyncio.ensure_future(asyncio.to_thread(_written, folder, files, owner))
+    writing = asyncio.ensure_future(asyncio.to_thread(_written, folder, files))
     try:
         yield await asyncio.shield(writing)
     finally:
@@ -82,18 +50,13 @@ async def handed(
         await asyncio.to_thread(_removed, folder, files)
 
 
-def _written(
-    folder: Path, files: tuple[tuple[str, bytes], ...], owner: Owner | None
-) -> dict[str, str]:
+def _written(folder: Path, files: tuple[tuple[str, bytes], ...]) -> dict[str, str]:
     paths = {}
     for name, content in files:
         path = folder / name
         path.touch(0o600)
         path.write_bytes(content)
         paths[name] = str(path)
-    if owner is not None:
-        for path in (*folder.iterdir(), folder):
-            os.chown(path, owner.user, owner.group)
     return paths
 
 

@@ -296,7 +296,6 @@ def _request(call: PythonCall, turn: int, egress: tuple[str, ...]) -> bytes:
         {
             "turn": turn,
             "call": call.function,
-            "task": call.task,
             "event": call.event,
             "args": call.args,
             "secrets": call.secrets,

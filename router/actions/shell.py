@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from router.actions.begun import EndOfWork, waited_for
-from router.actions.child import Child, Owner
+from router.actions.child import Child
 from router.actions.live_output import Watching, secrets_of
-from router.actions.process_limits import ProcessSetupError, bounded, handed, owner_of
+from router.actions.process_limits import bounded, handed
 from router.dispatch.protocol import Cancel, Ended
 from router.kinds.json_results import json_of
 from router.kinds.kind import ActionCall
@@ -53,9 +53,8 @@ class ShellAction:
         if not isinstance(call, ShellCall) or call.files:
             return None
         try:
-            owner, variables = owner_of(call)
-            return self._begun(call, job, {**variables, **call.env}, owner, ended)
-        except (ProcessSetupError, OSError, ValueError, subprocess.SubprocessError):
+            return self._begun(call, job, call.env, ended)
+        except (OSError, ValueError, subprocess.SubprocessError):
             return None  # `run` meets it again and says why
 
     async def run(self, call: ActionCall, job: Job) -> Outcome:
@@ -63,12 +62,9 @@ class ShellAction:
         if not isinstance(call, ShellCall):
             return FailOutcome("not a shell call")
         try:
-            owner, variables = owner_of(call)
-            async with handed(call.files, owner) as paths:
-                env = {**variables, **call.env, **paths}
-                return await waited_for(lambda ended: self._begun(call, job, env, owner, ended))
-        except ProcessSetupError as error:
-            return FailOutcome(str(error))
+            async with handed(call.files) as paths:
+                env = {**call.env, **paths}
+                return await waited_for(lambda ended: self._begun(call, job, env, ended))
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return _not_started(error)
 
@@ -77,10 +73,8 @@ class ShellAction:
         for command in tuple(self._running):
             command.let_go()
 
-    def _begun(
-        self, call: ShellCall, job: Job, env: dict[str, str], owner: Owner | None, ended: Ended
-    ) -> Cancel:
-        child = Child(bounded(call.argv, call.limits), env, call.cwd, call.stdin, owner=owner)
+    def _begun(self, call: ShellCall, job: Job, env: dict[str, str], ended: Ended) -> Cancel:
+        child = Child(bounded(call.argv, call.limits), env, call.cwd, call.stdin)
         command = _Command(call, child, self._term_s, self._redactor, partial(self._left, job))
         self._running.add(command)
         self._watching.began(job, child, call)

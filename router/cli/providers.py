@@ -155,8 +155,6 @@ def _where(rule: VerifyRule) -> str:
 def _proof(rule: VerifyRule) -> str:
     if rule.scheme == "none":
         return "none"
-    if rule.function:
-        return f"the function {rule.function}"
     if rule.shows_secret:
         return f"{rule.scheme} in {_where(rule)}"
     prefix = f", prefix {rule.prefix}" if rule.prefix else ""

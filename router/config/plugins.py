@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -25,7 +25,7 @@ _ENTRY = re.compile(r"[\w.-]+(:[A-Za-z_]\w*(\.\w+)*)?")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-_Fits = Callable[[_Function], None]
+_Given = Table[Any] | None
 
 
 class Module(msgspec.Struct, frozen=True):
@@ -52,18 +52,11 @@ class Plugins:
         folders = {self._folder, context.folder}
         self._installed_as = cache(lambda top: installed_as(top, folders))
 
-    def check(self, call: SourceText, given: Table[Any] | None) -> None:
+    def check(self, call: SourceText, given: _Given) -> None:
         """Report what is wrong with a call and the names of its arguments."""
-        self._located(call, lambda found: self._arguments(call, found, given))
-
-    def check_proof(self, call: SourceText) -> None:
-        """Report what is wrong with a function that is to prove requests."""
-        self._located(call, lambda found: self._proves(call, found))
-
-    def _located(self, call: SourceText, fits: _Fits) -> None:
         name, _, function = call.value.partition(":")
         if (file := self._file(name)) is None:
-            self._installed(call, name, function, fits)
+            self._installed(call, name, function, given)
         elif not _CALL.fullmatch(call.value):
             self._context.error(
                 "bad-plugin-call",
@@ -80,7 +73,7 @@ class Plugins:
             )
         else:
             shown = str(file.relative_to(self._context.folder))
-            self._function(call, self._parsed(file, shown), function, fits)
+            self._function(call, self._parsed(file, shown), function, given)
 
     # -- where it is ----------------------------------------------------------------------------
 
@@ -89,7 +82,7 @@ class Plugins:
         files = (place / "__init__.py", place.with_name(place.name + ".py"))
         return next((file for file in files if file.is_file()), None)
 
-    def _installed(self, call: SourceText, name: str, function: str, fits: _Fits) -> None:
+    def _installed(self, call: SourceText, name: str, function: str, given: _Given) -> None:
         """A call of an entry point: a module, or the function itself."""
         if not _ENTRY.fullmatch(call.value):
             self._context.error(
@@ -109,7 +102,7 @@ class Plugins:
             )
             return
         if (file := _source_of(point.module)) is not None:
-            self._function(call, self._parsed(file, point.module), function, fits)
+            self._function(call, self._parsed(file, point.module), function, given)
 
     def _unknown(self, call: SourceText, name: str) -> None:
         modules = {file.stem for file in self._folder.glob("*.py")}
@@ -129,7 +122,7 @@ class Plugins:
 
     # -- what is in it --------------------------------------------------------------------------
 
-    def _function(self, call: SourceText, module: Module, function: str, fits: _Fits) -> None:
+    def _function(self, call: SourceText, module: Module, function: str, given: _Given) -> None:
         if module.fault is not None:
             self._context.error(
                 "plugin-unreadable", f"{module.shown} cannot be read: {module.fault}", call
@@ -137,7 +130,7 @@ class Plugins:
             return
         if (found := module.functions.get(function)) is not None:
             if not found.decorator_list:  # a decorator may have changed what it takes
-                fits(found)
+                self._arguments(call, found, given)
             return
         if function.partition(".")[0] in module.names:
             return  # bound some other way: its parameters cannot be seen
@@ -154,7 +147,7 @@ class Plugins:
             hint,
         )
 
-    def _arguments(self, call: SourceText, found: _Function, given: Table[Any] | None) -> None:
+    def _arguments(self, call: SourceText, found: _Function, given: _Given) -> None:
         code, error = "plugin-arguments", self._context.error
         takes = found.args
         positional = [*takes.posonlyargs, *takes.args]
@@ -177,20 +170,6 @@ class Plugins:
             )
         if missing := [name for name in required if name not in (given or ())]:
             error(code, f"'{found.name}' needs {_listed(missing)}, which 'args' lacks", call)
-
-    def _proves(self, call: SourceText, found: _Function) -> None:
-        takes = found.args
-        positional = len(takes.posonlyargs) + len(takes.args)
-        without_default = positional - len(takes.defaults)
-        named = [d for d in takes.kw_defaults if d is None]
-        three = without_default <= 3 and (positional >= 3 or takes.vararg is not None)
-        if not three or named or isinstance(found, ast.AsyncFunctionDef):
-            self._context.error(
-                "plugin-arguments",
-                f"'{found.name}' does not take a body, headers and secrets",
-                call,
-                f"def {found.name}(body, headers, secrets) -> bool, and not async",
-            )
 
 
 def _parameters(takes: ast.arguments) -> tuple[list[str], set[str]]:

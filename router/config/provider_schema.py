@@ -174,15 +174,10 @@ class SchemeEntry(ProofEntry):
             "basic",
             "jwt",
             "introspection",
-            "python",
             "none",
         ]
         | None,
         doc("The kind of proof."),
-    ] = None
-    function: Annotated[
-        SourceText | None,
-        doc("The function that proves: MODULE:FUNCTION of plugins/MODULE.py.", "crm:verify"),
     ] = None
     ask: Annotated[
         list[SourceText] | None, doc("What each endpoint says in its own 'verify'.", ["audience"])

@@ -10,7 +10,6 @@ from msgspec.inspect import StructType, Type, UnionType, type_info
 
 from router.config.context import LoadContext
 from router.config.language import json_value
-from router.config.plugins import Plugins
 from router.config.provider_schema import ProofEntry, ProviderEntry, VerifyEntry
 from router.config.schema import EndpointEntry
 from router.config.settings import shape
@@ -137,8 +136,6 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
         return None
     for proof in filter(None, (entry.verify, *(entry.also or ()))):
         _asked_as(context, proof)
-        if proof.function is not None:
-            Plugins(context).check_proof(proof.function)
     data = {"names": [name], "label": name} | plain(context, entry)
     data["events"] = [_group(group) for group in data.get("events", ())]
     try:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from router.yaml_source import Refusal
 
 _CODE = "not-available"
+_PROXY = "a proxy of your own that proves the request and adds a header for scheme `token`"
 _KEYS: Mapping[tuple[str, ...], str | None] = {
     # (entry of schema.py, key) or (entry, key, value): what to write instead
     ("RuleEntry", "window"): None,
@@ -13,6 +14,9 @@ _KEYS: Mapping[tuple[str, ...], str | None] = {
     ("FileEntry", "correlate"): None,
     ("VerifyEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
     ("SchemeEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
+    ("SchemeEntry", "scheme", "python"): _PROXY,
+    ("SchemeEntry", "function"): _PROXY,
+    ("ShellEntry", "user"): "run the router as that user, or begin 'argv' with sudo or setpriv",
 }
 REFUSED: dict[tuple[str, ...], Refusal] = {
     place: Refusal(_CODE, f"'{place[-1]}' is not available in this version of the router", instead)

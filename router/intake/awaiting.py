@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from router.model.delivery import Refused, Verified
-from router.providers.waiting import UNKNOWN_KEY, PublishedKey, Question, Verdict, Waiting
+from router.providers.waiting import UNKNOWN_KEY, Introspection, PublishedKey, Verdict, Waiting
 from router.rules.live import LiveRuleset
 
 SLOTS = 8
 """So many requests of one endpoint may be asked about at a time."""
 BUSY = Refused("proof_busy", 503)
 
-Asks = Callable[[LiveRuleset, Question], Awaitable[Any]]
+Asks = Callable[[LiveRuleset, Introspection], Awaitable[Any]]
 """What comes of asking others, soon; None: no answer. Raises nothing."""
 
 
@@ -41,7 +41,7 @@ class NothingPublished:
         """Nobody fetches it."""
 
 
-async def nobody(_live: LiveRuleset, _ask: Question) -> None:
+async def nobody(_live: LiveRuleset, _ask: Introspection) -> None:
     """Nobody is asked."""
 
 

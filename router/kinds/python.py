@@ -24,7 +24,6 @@ from router.model.retry import SHORT
 from router.model.settings import TargetLimits
 from router.model.trial import SimulatedAnswer
 from router.plugin import hosts_of
-from router.plugin_host.wire import Task
 
 
 class PythonSpec(msgspec.Struct, frozen=True):
@@ -45,7 +44,6 @@ class PythonCall(msgspec.Struct, frozen=True):
     """
     One function of a plugin to call in a child process.
 
-    `task` is what is wanted of it: see `router.plugin_host`.
     `event` has the fields of `router.plugin.Event` as JSON, but for its `body`. `env` is the whole
     environment, `cwd` the folder that holds `plugins/`. `hosts` are those that the operator wrote
     into `args`.
@@ -61,7 +59,6 @@ class PythonCall(msgspec.Struct, frozen=True):
     env: dict[str, str] = {}
     cwd: str = "."
     hosts: tuple[str, ...] = ()
-    task: Task = "act"
 
     def described(self) -> dict[str, Any]:
         """The function and its arguments."""

@@ -48,7 +48,6 @@ class ShellSpec(msgspec.Struct, frozen=True):
     cwd: str
     timeout_s: float
     limits: ShellLimits | None = None
-    user: str | None = None
     files: tuple[tuple[str, Any], ...] = ()
 
 
@@ -58,8 +57,7 @@ class ShellCall(msgspec.Struct, frozen=True):
 
     `env` is the whole environment of the child. `secret_names` are the variables of `env` whose
     values came from secrets: never shown. `files` are names of further variables and what the
-    file, whose path each of them will hold, is to contain. `user` is the name of the user to run
-    as, None for the router's own.
+    file, whose path each of them will hold, is to contain.
     """
 
     kind: ClassVar[str] = "shell"
@@ -70,7 +68,6 @@ class ShellCall(msgspec.Struct, frozen=True):
     timeout_s: float
     secret_names: frozenset[str] = frozenset()
     limits: ShellLimits | None = None
-    user: str | None = None
     files: tuple[tuple[str, bytes], ...] = ()
 
     def described(self) -> dict[str, Any]:
@@ -90,8 +87,6 @@ def render(spec: ShellSpec, given: Rendering) -> ShellCall:
     else:
         argv = (*spec.interpreter, "-c", spec.script or "", given.job.rule)
     env = child_environment(given, spec.pass_env)
-    if spec.user is not None and "HOME" not in spec.pass_env:
-        env.pop("HOME", None)  # that user's own takes its place
     for name, template in spec.env:
         env[name] = _without_nul(template.render(scope, place=f"shell.env.{name}"), f"env.{name}")
     stdin = None if spec.stdin == "none" else _content(spec.stdin, "default", "stdin", given)
@@ -103,7 +98,6 @@ def render(spec: ShellSpec, given: Rendering) -> ShellCall:
         spec.timeout_s,
         frozenset(n for n, t in spec.env if "secret" in t.roots),
         limits=spec.limits,
-        user=spec.user,
         files=tuple((n, _content(c, "body", f"files.{n}", given)) for n, c in spec.files),
     )
 

@@ -25,7 +25,7 @@ def run(request: CallFrame, begun: Callable[[str], None], folder: str) -> Ended:
     try:
         function, module = find(request.call, folder)
         begun(module)
-        value = encode_result(_TASKS[request.task](function, request))
+        value = encode_result(_call(function, request))
         return Ended(turn=request.turn, kind="done", value=msgspec.Raw(value))
     except BaseException as error:  # noqa: BLE001 - SystemExit of a plugin ends its attempt only
         return _ended(request.turn, error)
@@ -55,22 +55,6 @@ def _context(kind: type[C], request: CallFrame) -> C:
         logger=logging.getLogger(request.call.partition(":")[0]),
         traceparent=request.env.get("TRACEPARENT"),
     )
-
-
-def _found(_function: Callable[..., Any], _request: CallFrame) -> None:
-    """It is found: no more is wanted."""
-
-
-def _proved(function: Callable[..., Any], request: CallFrame) -> Any:
-    event = request.event
-    return function(event.body, event.headers, list(request.secrets.values()))
-
-
-_TASKS: dict[str, Callable[[Callable[..., Any], CallFrame], Any]] = {
-    "act": _call,
-    "find": _found,
-    "prove": _proved,
-}
 
 
 async def _awaited(function: Callable[..., Any], request: CallFrame, context: Context) -> Any:

@@ -13,23 +13,19 @@ import msgspec
 
 from router.plugin import Event
 
-Task = Literal["act", "find", "prove"]
 TRACE_MAX = 16 * 1024
 REASON_MAX = 300
 
 
 class CallFrame(msgspec.Struct, kw_only=True):
     """
-    One call. `turn` comes back in its answers; `body_bytes` of body follow the frame. `task`: to
-    run an action, to find the function and no more, or to prove a request, of which the function
-    gets the event's body and headers and the secrets alone.
+    One call. `turn` comes back in its answers; `body_bytes` of body follow the frame.
 
     `env` is the whole environment. `egress` and `hosts` are as in `router.plugin.Context`.
     """
 
     turn: int
     call: str
-    task: Task = "act"
     event: Event
     args: dict[str, Any]
     secrets: dict[str, str]

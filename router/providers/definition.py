@@ -145,7 +145,6 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         "basic",
         "jwt",
         "introspection",
-        "python",
         "none",
     ]
     header: Names = ()
@@ -175,12 +174,11 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     ask: tuple[str, ...] = ()
     certificate: CertificateRule | None = None
     introspect: IntrospectRule | None = None
-    function: str | None = None
 
     @property
     def waits(self) -> bool:
         """Must others be asked about each request?"""
-        return self.scheme in ("introspection", "python")
+        return self.scheme == "introspection"
 
     @property
     def shared(self) -> bool:
@@ -201,7 +199,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     @property
     def shows_secret(self) -> bool:
         """Must what proves a request be hidden from who keeps it?"""
-        return self.scheme in (*CREDENTIALS, "python")
+        return self.scheme in CREDENTIALS
 
     @property
     def place(self) -> Names:
@@ -229,7 +227,7 @@ class VerifyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 SIGNATURES = ("hmac", "ecdsa", "ed25519", "rsa")
 CREDENTIALS = ("token", "basic", "jwt", "introspection")
-SHARED = ("hmac", "token", "basic", "python")
+SHARED = ("hmac", "token", "basic")
 """Schemes whose secret both sides hold; the others verify with what everybody may know."""
 
 _AUTHORIZATION = {

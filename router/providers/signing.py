@@ -65,7 +65,7 @@ class Signing:
         rule = self._rule
         if rule.scheme in SIGNATURES:
             return self._with_signature(request, made)
-        if rule.scheme == "none" or (rule.scheme == "python" and not rule.header):
+        if rule.scheme == "none":
             return made
         shown = rule.lead + _credential(rule, self._key, made.body, request.received_at)
         return _put(made, self._proof, [shown] * self._count(made.body), rule.each)
@@ -118,7 +118,7 @@ def _credential(rule: VerifyRule, key: bytes, body: bytes, now_ms: int) -> str:
     if rule.scheme == "jwt":
         return bearer.token(rule, key, now_ms, body)
     keys.shared(key, "text")
-    if rule.scheme in ("token", "introspection", "python"):
+    if rule.scheme in ("token", "introspection"):
         return key.decode("latin-1")
     pair = key if rule.user is None else rule.user.encode("utf-8") + b":" + key
     return encode(pair, "base64").decode("ascii")

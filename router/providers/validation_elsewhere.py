@@ -13,7 +13,6 @@ ONLY: dict[str, tuple[str, ...]] = {
     "ask": ("jwt",),
     "certificate": ("rsa",),
     "introspect": ("introspection",),
-    "function": ("python",),
 }
 """Which schemes these keys of `verify` belong to."""
 ASKED = ("audience", "issuer", "claims", "jwks_url")
@@ -26,8 +25,6 @@ def problems(rule: VerifyRule) -> Iterator[tuple[str, str]]:
         yield from _token(rule)
     if rule.scheme == "introspection":
         yield from _introspection(rule.introspect or IntrospectRule())
-    if rule.scheme == "python" and not rule.function:
-        yield "function", "`verify.function` is MODULE:FUNCTION of plugins/MODULE.py"
     if rule.certificate is not None:
         yield from _certificate(rule, rule.certificate)
     elif rule.equals is not None:

@@ -15,7 +15,6 @@ from router.providers.certified import CertifiedScheme
 from router.providers.composed import ComposedScheme
 from router.providers.credentials import CredentialScheme
 from router.providers.definition import Definition, VerifyRule
-from router.providers.functions import PROOF_FAILED, FunctionScheme
 from router.providers.headers import Ambiguous
 from router.providers.introspected import NOT_ANSWERED, IntrospectionScheme
 from router.providers.messages import is_plain
@@ -23,21 +22,17 @@ from router.providers.scheme import spellings
 from router.providers.signed import SignedScheme
 from router.providers.waiting import UNKNOWN_KEY, Verdict, Waiting, without_asking
 
-AnyScheme = (
-    CredentialScheme | JwtScheme | SignedScheme | ComposedScheme | CertifiedScheme | FunctionScheme
-)
+AnyScheme = CredentialScheme | JwtScheme | SignedScheme | ComposedScheme | CertifiedScheme
 
 _SCHEMES: dict[str, type[AnyScheme]] = {
     "token": CredentialScheme,
     "basic": CredentialScheme,
     "jwt": JwtScheme,
     "introspection": IntrospectionScheme,
-    "python": FunctionScheme,
 }
 _NEAREST = (
     UNKNOWN_KEY,  # it may yet be proved
     NOT_ANSWERED,
-    PROOF_FAILED,
     "stale_timestamp",
     "expired_token",
     "inactive_token",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.model.delivery import LiveSecret, Refused, Verified
+from router.model.delivery import Refused, Verified
 
 UNKNOWN_KEY = "unknown_key"
 """The reason of a refusal that a fetch may cure."""
@@ -46,24 +46,7 @@ class Introspection(msgspec.Struct, frozen=True):
         return f"Introspection({self.url!r})"
 
 
-class FunctionProof(msgspec.Struct, frozen=True):
-    """
-    What a function of `plugins/` says of a request: True or False, a text that tells why it said
-    neither, or None when it was not run.
-    """
-
-    function: str
-    body: bytes
-    headers: tuple[tuple[bytes, bytes], ...]
-    secrets: tuple[LiveSecret, ...]
-
-    def __repr__(self) -> str:
-        return f"FunctionProof({self.function!r})"
-
-
-Question = Introspection | FunctionProof
-"""What others are asked about one request."""
-Ask = PublishedKey | Question
+Ask = PublishedKey | Introspection
 
 
 class Waiting(msgspec.Struct, frozen=True):

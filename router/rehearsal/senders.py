@@ -16,7 +16,7 @@ from router.model.trial import HandshakeStep, RepeatStep, Sending
 from router.providers import Provider, questions
 from router.providers.changes import put
 from router.providers.signing import SignedRequest
-from router.providers.waiting import FunctionProof, PublishedKey, Question
+from router.providers.waiting import Introspection, PublishedKey
 from router.rehearsal.virtual_time import VirtualClock
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
@@ -31,15 +31,13 @@ class TrialKeys(msgspec.Struct, frozen=True):
     """
     What verifies, and by the name of each secret what its sender signs with. `published` is what
     senders publish, and tokens that hold; `claims` are what their issuers say of them: nobody is
-    asked in a trial. No function of `plugins/` is run to prove a request either: `genuine` are the
-    bodies that the trial's senders send.
+    asked in a trial.
     """
 
     secrets: SecretValues
     sign: Mapping[str, bytes]
     published: Mapping[str, bytes]
     claims: Mapping[str, Mapping[str, JSON]]
-    genuine: set[bytes] = msgspec.field(default_factory=set)
 
     def known(self, key: PublishedKey) -> bytes | None:
         """What stands at its address."""
@@ -48,10 +46,8 @@ class TrialKeys(msgspec.Struct, frozen=True):
     def want(self, key: PublishedKey) -> None:
         """There is nothing more to fetch."""
 
-    async def ask(self, _live: LiveRuleset, wanted: Question) -> bytes | bool:
-        """Whether the token, or the body, is the one that the trial's sender has."""
-        if isinstance(wanted, FunctionProof):
-            return wanted.body in self.genuine
+    async def ask(self, _live: LiveRuleset, wanted: Introspection) -> bytes:
+        """Whether the token is the one that the trial's sender has."""
         holds = wanted.token == self.published.get(wanted.url)
         return encode_json({"active": holds, **self.claims.get(wanted.url, {})})
 
@@ -160,9 +156,6 @@ class Senders:
             )
         except ValueError as error:
             raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
-        if provider.waits:
-            change = self._keys.genuine.discard if forged else self._keys.genuine.add
-            change(made.body)
         sent = made.body + b" " if sending.tamper == "body" else made.body
         method = provider.definition.methods[0]
         return _inbound(method, address, made, sent, endpoint, self._clock.now())

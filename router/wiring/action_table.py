@@ -1,14 +1,11 @@
 """The actions of a serving router."""
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from router import log as logs
 from router.actions import ACTIONS
 from router.actions.dry import DryAction
 from router.actions.live_output import Watching
-from router.actions.proofs import FunctionProofs
-from router.actions.python import PythonAction
 from router.actions.resources import Resources
 from router.dispatch.protocol import Action
 from router.egress import EgressPolicy
@@ -32,12 +29,6 @@ def make_actions(live: LiveRef, watching: Watching, *, dry: bool) -> dict[Action
         redactor=logs.OUTPUTS,
     )
     return {kind: make(resources) for kind, make in ACTIONS.items()}
-
-
-def make_proofs(live: LiveRef, environ: Mapping[str, str]) -> FunctionProofs:
-    """What asks the functions by which senders are proved; it is asked in a dry run, too."""
-    python = PythonAction(version=lambda: live.current, redactor=logs.OUTPUTS)
-    return FunctionProofs(python, environ)
 
 
 class LiveEgress(EgressPolicy):

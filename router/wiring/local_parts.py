@@ -55,7 +55,7 @@ def _lists(ruleset: Ruleset) -> Iterator[tuple[str, ...]]:
 def _files(ruleset: Ruleset) -> Iterator[tuple[str, list[Path]]]:
     """Each plugin with its files, if any plugin is called, and the script of each command."""
     folder, specs = Path(ruleset.folder), list(_specs(ruleset))
-    if _proving(ruleset) or any(isinstance(spec, PythonSpec) for spec in specs):
+    if any(isinstance(spec, PythonSpec) for spec in specs):
         for place in (folder / FOLDER).glob("*"):
             files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
             yield f"{FOLDER}/{place.name}", [file for file in files if file.suffix == ".py"]
@@ -64,12 +64,6 @@ def _files(ruleset: Ruleset) -> Iterator[tuple[str, list[Path]]]:
             file = Path(os.path.normpath(Path(spec.cwd, word)))
             inside = file.is_relative_to(folder)
             yield f"./{file.relative_to(folder)}" if inside else str(file), [file]
-
-
-def _proving(ruleset: Ruleset) -> bool:
-    """Does a plugin prove the requests of an endpoint?"""
-    used = {ruleset.providers[endpoint.provider] for endpoint in ruleset.endpoints.values()}
-    return any(rule.function for provider in used for rule in provider.definition.ways)
 
 
 def _script(spec: ShellSpec) -> str:

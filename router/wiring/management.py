@@ -1,7 +1,7 @@
 """What management calls need of the rules: whose API, where, with which token."""
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
 from router.providers.published_ranges import RangesSource
-from router.providers.waiting import FunctionProof, Question
+from router.providers.waiting import Introspection
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore
@@ -178,12 +178,8 @@ def _token_here(live: LiveRuleset, endpoint: Endpoint) -> str | None:
     return live.secrets.texts.get(name or "")
 
 
-AskedFunction = Callable[[FunctionProof, str], Awaitable[bool | str]]
-"""What a function says of a request; the text: the folder of its plugins."""
-
-
-def questions(live: LiveRef, clock: Clock, proofs: AskedFunction, fetches: Fetches) -> Asks:
-    """Who issued a token is asked about it; a function, about a request."""
+def questions(live: LiveRef, clock: Clock, fetches: Fetches) -> Asks:
+    """What asks the issuer of a token about it."""
 
     def client(base: str) -> AbstractAsyncContextManager[Sends]:
         return api_client(live.current.ruleset, base, ASKED_WITHIN_S)
@@ -191,9 +187,7 @@ def questions(live: LiveRef, clock: Clock, proofs: AskedFunction, fetches: Fetch
     log = logs.get("tokens")
     introspector = Introspector(open_client=client, clock=clock, log=log, fetches=fetches)
 
-    async def ask(rules: LiveRuleset, wanted: Question) -> bytes | bool | str | None:
-        if isinstance(wanted, FunctionProof):
-            return await proofs(wanted, rules.ruleset.folder)
+    async def ask(rules: LiveRuleset, wanted: Introspection) -> bytes | None:
         return await introspector.ask(wanted, rules.secrets.value(wanted.client_secret))
 
     return ask

@@ -137,11 +137,6 @@ def signing_key(
     """
     names = ruleset.endpoints[endpoint].secrets
     provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
-    if all(rule.scheme == "python" for rule in provider.definition.ways):
-        raise UsageError(
-            f"only the sender of '{endpoint}' can sign: {provider.definition.verify.function} "
-            "verifies. Rehearse its deliveries with `router test`"
-        )
     if key_file is not None:
         with os_errors_refused(f"cannot read {key_file}"):
             return key_file.read_bytes()

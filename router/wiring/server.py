@@ -47,7 +47,7 @@ from router.web.client_address import Peers
 from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
-from router.wiring.action_table import make_actions, make_proofs
+from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers, other_nodes
 from router.wiring.gauges import measure_parts, measure_store
 from router.wiring.listeners import (
@@ -117,7 +117,6 @@ class Server:
         self.ids = Ids(self.rng)
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
-        self.proofs = make_proofs(live, source.environ)
         self.traces = traces_of(source.environ, self.node, clock.now_ns)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
         self.shared_feed: SharedFeed | None = None
@@ -270,7 +269,7 @@ class Server:
         given = Fetching(store, clock, self.rng, self._claimed, self.fetches)
         self.published = EndpointRanges(live, given)
         self.keys = published_keys(live, given)
-        asks = questions(live, clock, self.proofs.ask, self.fetches)
+        asks = questions(live, clock, self.fetches)
         checks = IntakeChecks(self.published.of, lambda: self.upkeep.full, self.keys, asks)
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused,
@@ -360,7 +359,6 @@ class Server:
         await self.clock_sync.close()
         for action in self.actions.values():
             await action.close()
-        await self.proofs.close()
         await self.traces.close()
         if self.others is not None:
             await self.others.close()

@@ -162,7 +162,7 @@ rules:
           for file in FOLDER/router.db* FOLDER/rules.yaml "/proc/$PPID/environ"; do
             if true <"$file"; then echo "$file"; fi
           done 2>/dev/null
-        user: nobody
+        interpreter: [setpriv, --reuid=nobody, --regid=nogroup, --clear-groups, --, sh, -eu]
         cwd: /
 """
 

@@ -80,7 +80,6 @@ _KINDS = {
     "basic": "password",
     "jwt": "JWT",
     "introspection": "introspection",
-    "python": "function",
     "none": "none",
 }
 

@@ -86,7 +86,6 @@ class ShellEntry(Entry):
     ] = None
     timeout: Annotated[Duration | None, doc("Default 10m.", gt=0)] = None
     limits: Annotated[ShellLimitsEntry | None, doc("What each process may use.")] = None
-    user: Annotated[SourceText | None, doc("The user it runs as.", "deploy")] = None
     files: Annotated[
         Table[Node] | None,
         doc(
@@ -111,7 +110,6 @@ class ShellCompiler:
         self._context.above_zero(entry)
         self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
         self._static(entry.cwd, "'cwd'", None)
-        self._static(entry.user, "'user'", None)
         for name in (*(name for name, _ in entry.env or ()), *(entry.pass_env or ())):
             self._variable_name(name)
         spec = ShellSpec(
@@ -126,7 +124,6 @@ class ShellCompiler:
             cwd=str(self._context.folder / entry.cwd.value if entry.cwd else self._context.folder),
             timeout_s=entry.timeout / 1_000 if entry.timeout else 600.0,
             limits=self._limits(entry.limits),
-            user=entry.user.value if entry.user else None,
             files=self._files(entry, around),
         )
         return spec, None

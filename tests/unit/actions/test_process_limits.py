@@ -1,8 +1,7 @@
-"""What a command stands on: limits, user, files; with real processes."""
+"""What a command stands on: limits, files; with real processes."""
 
 import json
 import os
-import pwd
 import sys
 import tempfile
 from pathlib import Path
@@ -12,12 +11,11 @@ import pytest
 from router.actions.process_limits import bounded
 from router.actions.shell import ShellAction
 from router.kinds.shell import ShellCall
-from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from router.model.job import Outcome, RetryOutcome
 from router.model.settings import ShellLimits
 from tests.begun import as_dispatched
 from tests.sim.makers import a_job, a_shell_call
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may act for other users")
 HOSTILE = ("$(id)", "`id`", "; rm -rf /", "--help", "a'b\"c", "*", "\n", "ü😀", "%s", "\\", "")
 
 
@@ -99,38 +97,6 @@ async def test_files_go_after_a_time_limit_too(
     outcome = await _run(_sh("sleep 60", files=(("A", b"x"),), timeout_s=0.1))
     assert isinstance(outcome, RetryOutcome)
     assert list(tmp_path.iterdir()) == []
-
-
-@needs_root
-async def test_a_user_of_its_own_without_any_group_of_ours() -> None:
-    nobody = pwd.getpwnam("nobody")
-    call = _sh(
-        'id -u; id -g; id -G; echo "$HOME"; cat "$SECRET_FILE"',
-        user="nobody",
-        files=(("SECRET_FILE", b"for nobody"),),
-    )
-    outcome = await _run(call)
-    assert isinstance(outcome, Done), outcome
-    group = str(nobody.pw_gid)
-    assert outcome.result["stdout"].split("\n") == [
-        str(nobody.pw_uid), group, group, nobody.pw_dir, "for nobody",
-    ]  # fmt: skip
-
-
-@needs_root
-async def test_a_user_and_limits_and_a_time_limit_together() -> None:
-    call = _sh(
-        "setsid sleep 60 & sleep 60", user="nobody", limits=ShellLimits(files=64), timeout_s=0.2
-    )
-    outcome = await _run(call)
-    assert isinstance(outcome, RetryOutcome)
-    assert outcome.failure == "timeout"
-
-
-async def test_a_user_that_is_not_there_is_dead_at_once() -> None:
-    assert await _run(_sh("true", user="no-such-user")) == FailOutcome(
-        "there is no user called 'no-such-user'"
-    )
 
 
 async def test_json_on_stdout_is_a_result_only_when_all_of_it_is_json() -> None:

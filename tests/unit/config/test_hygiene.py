@@ -97,11 +97,10 @@ def test_tls_without_tls() -> None:
 
 def test_a_command_s_footing() -> None:
     spec = shell(
-        "{argv: [x], limits: {cpu: 1500ms, memory: 512MiB, files: 256}, user: deploy,"
+        "{argv: [x], limits: {cpu: 1500ms, memory: 512MiB, files: 256},"
         " files: {PAYLOAD_FILE: body, ORDER: {id: '{{ payload.id }}'}, NOTE: 'a {{ event }}'}}"
     )
     assert spec.limits == ShellLimits(2, 512 * 1024**2, 256)
-    assert spec.user == "deploy"
     assert [name for name, _ in spec.files] == ["PAYLOAD_FILE", "ORDER", "NOTE"]
     assert spec.files[0][1] == "body"
 
@@ -125,7 +124,6 @@ def test_what_is_read_without_a_name_comes_from_the_event_too(action: str, code:
         ("limits: {files: 0}", "bad-value"),
         ("limits: {memory: 0MiB}", "bad-value"),
         ("limits: {processes: 10}", "unknown-key"),
-        ("user: '{{ payload.name }}'", "template-not-here"),
         ("files: {WEBHOOK_BODY: body}", "bad-variable"),
         ("files: {a-b: body}", "bad-variable"),
         ("files: {A: body}, env: {A: x}", "bad-variable"),

@@ -26,11 +26,6 @@ def anything(event, context, **args): ...
 def several(*args): ...
 def positional(event, context, text): ...
 def only_event(event): ...
-def verify(body, headers, secrets): ...
-def verify_more(body, headers, secrets, *, leeway=5): ...
-async def verify_late(body, headers, secrets): ...
-def verify_four(body, headers, secrets, query): ...
-def verify_named(body, headers, secrets, *, query): ...
 @codec.decorated
 def decorated(event): ...
 if True:
@@ -119,47 +114,6 @@ def test_calls_that_do_not(
     assert words in found[code].message
     if hint is not None:
         assert hint in (found[code].hint or "")
-
-
-PROVING = """version: 1
-secrets: {s: {env: S}}
-providers:
-  crm: {verify: {scheme: python, function: %s}}
-endpoints:
-  hook: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: crm, secrets: s}
-rules:
-  - {id: told, from: hook, actions: {log: hi}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("function", "code", "words", "hint"),
-    [
-        ("deskwork:verify", None, "", ""),
-        ("deskwork:verify_more", None, "", ""),
-        ("deskwork:several", None, "", ""),
-        ("deskwork:decorated", None, "", ""),
-        ("deskwork:alias", None, "", ""),
-        ("deskwork:verfy", "unknown-plugin-function", "'verfy'", "did you mean 'verify'?"),
-        ("deskwrk:verify", "unknown-plugin", "'deskwrk'", "did you mean 'deskwork'?"),
-        ("deskwork", "bad-plugin-call", "'deskwork' names no function", "deskwork:FUNCTION"),
-        ("json:f", "plugin-name-taken", "of Python itself", "another name"),
-        ("deskwork:verify_late", "plugin-arguments", "'verify_late'", "not async"),
-        ("deskwork:verify_four", "plugin-arguments", "'verify_four'", "headers, secrets"),
-        ("deskwork:verify_named", "plugin-arguments", "'verify_named'", "headers, secrets"),
-        ("deskwork:only_event", "plugin-arguments", "a body, headers and secrets", "-> bool"),
-    ],
-)
-def test_functions_that_prove_requests(
-    folder: Path, function: str, code: str | None, words: str, hint: str
-) -> None:
-    text = PROVING % f"'{function}'"
-    found = load(text, path=str(folder / "rules.yaml"), env={}).diagnostics
-    assert [d.code for d in found] == ([code] if code else [])
-    for one in found:
-        assert words in one.message
-        assert hint in (one.hint or "")
-        assert one.line == 4
 
 
 def test_the_caret_stands_under_the_wrong_argument(folder: Path) -> None:

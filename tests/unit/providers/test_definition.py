@@ -103,8 +103,6 @@ def test_a_small_definition_is_enough() -> None:
         ({"verify": ASKED}, "needs `url`"),
         ({"verify": ASKED | {"introspect": ISSUER | {"url": "http://a.test"}}}, "by https"),
         ({"verify": HMAC | {"introspect": ISSUER}}, "`verify.introspect` does not go with"),
-        ({"verify": {"scheme": "python"}}, "is MODULE:FUNCTION of plugins/"),
-        ({"verify": HMAC | {"function": "a:b"}}, "`verify.function` does not go with"),
         ({"verify": JWT | {"body_hash": {}}}, "is `{claim: NAME}`"),
         ({"verify": HMAC, "also": [JWT | {"jwks_url": KEYS}]}, "cannot stand beside each other"),
         ({"verify": HMAC | {"header": "X S"}}, "not a header name"),

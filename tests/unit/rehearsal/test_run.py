@@ -103,18 +103,6 @@ providers:
 """
 )
 
-PROVED = (
-    PUBLISHING.replace(
-        '    verify: {jwks_url: "https://keys.example/jwks", audience: us}\n', "    secrets: ours\n"
-    ).replace("provider: jwt", "provider: mine")
-    + """
-  - {name: c, send: {endpoint: hook, event: x, tamper: body}, expect: {status: 401}}
-secrets: {ours: {env: OURS}}
-providers:
-  mine: {verify: {scheme: python, function: "crm:verify", header: X-Check}}
-"""
-)
-
 BOTH = """
 version: 1
 secrets: {mail: {env: MAIL}}
@@ -133,7 +121,7 @@ tests:
 """
 
 
-@pytest.mark.parametrize("text", [PUBLISHING, ASKING, PROVED, BOTH])
+@pytest.mark.parametrize("text", [PUBLISHING, ASKING, BOTH])
 def test_nothing_is_fetched_and_nobody_asked(tmp_path: Path, text: str) -> None:
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "crm.py").write_text("def verify(body, headers, secrets): 1 / 0")

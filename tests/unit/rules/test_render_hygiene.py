@@ -126,15 +126,6 @@ def test_files_of_a_command() -> None:
     assert call.limits == ShellLimits(files=64)
 
 
-def test_another_user_does_not_get_our_home() -> None:
-    assert shell().env["HOME"] == "/root"
-    call = shell(user="deploy")
-    assert call.user == "deploy"
-    assert "HOME" not in call.env
-    assert shell(user="deploy", pass_env=("HOME",)).env["HOME"] == "/root"
-    assert shell(user="deploy", env=(("HOME", T("/srv")),)).env["HOME"] == "/srv"
-
-
 def test_parameters_of_a_shared_action() -> None:
     action = msgspec.structs.replace(
         a_log("{{ with.text }} {{ with.many }}"),

@@ -117,18 +117,3 @@ def test_a_file_of_a_plugin_that_has_another_name_counts_as_changed(folder: Path
     before = parts(folder)
     (folder / "plugins" / "kit" / "parts.py").rename(folder / "plugins" / "kit" / "pieces.py")
     assert parts(folder)["plugins/kit"] != before["plugins/kit"]
-
-
-def test_a_plugin_that_proves_requests_counts_as_one_that_acts(folder: Path) -> None:
-    proving = """
-version: 1
-providers: {crm: {verify: {scheme: python, function: "desk:verify"}}}
-secrets: {s: {env: S}}
-endpoints: {crm: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: crm, secrets: s}}
-rules: [{id: r, from: crm, actions: {log: hi}}]
-"""
-    (folder / "plugins" / "desk.py").write_text("def verify(body, headers, secrets): ...")
-    loaded = load(proving, path=str(folder / "rules.yaml"), env={})
-    assert loaded.ruleset is not None, loaded.diagnostics
-    found = local_parts(loaded.ruleset, {}, KEY)
-    assert found.keys() == {"plugins/desk.py", "plugins/kit"}

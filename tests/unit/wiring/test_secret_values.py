@@ -160,21 +160,3 @@ def test_a_secret_of_an_included_file_is_reported_there(tmp_path: Path) -> None:
     ]
     unset = unset_variables(texts(path), {"SHOP": "s"})
     assert [(d.file, d.line) for d in unset] == [(f"{tmp_path}/more.yaml", 2)]
-
-
-PROVED = """
-version: 1
-secrets: {crm: {env: CRM}}
-providers: {crm: {verify: {scheme: python, function: "crm:verify"}}}
-endpoints: {crm: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: crm, secrets: crm}}
-rules: [{id: r, from: crm, actions: {log: hi}}]
-"""
-
-
-def test_nobody_signs_for_a_sender_that_a_function_proves(tmp_path: Path) -> None:
-    (tmp_path / "plugins").mkdir()
-    (tmp_path / "plugins" / "crm.py").write_text("def verify(body, headers, secrets): ...")
-    ruleset = load(PROVED, path=str(tmp_path / "rules.yaml"), env={}).ruleset
-    assert ruleset is not None
-    with pytest.raises(UsageError, match="only the sender of 'crm' can sign: crm:verify"):
-        signing_key(ruleset, "crm", environ={"CRM": GOOD}, dev_file=None)
