@@ -150,7 +150,7 @@ COMMANDS = (
     Task(
         "Have my shell complete commands and names",
         ("router completion bash > ~/.router-complete.bash", "edit ~/.bashrc"),
-        ("router completion zsh > ~/.router-complete.zsh", "edit ~/.zshrc"),
+        ("router completion zsh",),
     ),
     Task(
         "Find the delivery of one order",
