@@ -21,6 +21,12 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
 
 _WORDS: Mapping[str, str] = {
     # the words of a command line: what to do instead
+    "check --cost": "docs/explain.md says which conditions the index looks up",
+    "check --format gitlab": "--format sarif or json, or the text in the job's log",
+    "check --format junit": "--format json, or `router test --junit FILE` for the tests",
+    "check --min-score": "`router test --min-coverage PERCENT`",
+    "check --mutate": "`router test --coverage` shows what no test tries",
+    "shapes": "write the fields into shapes/ENDPOINT.yaml yourself: docs/types.md",
 }
 
 
