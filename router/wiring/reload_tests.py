@@ -15,7 +15,7 @@ from router.wiring.test_runner import run_tests
 
 _BEGIN = f"""import sys; sys.path.append({str(Path(__file__).parents[2])!r})
 from router.undumpable import make_undumpable; make_undumpable()
-from router.wiring.reload_tests import main; main(*sys.args[1:])"""
+from router.wiring.reload_tests import main; main(*sys.argv[1:])"""
 _OWN = ("PATH", "HOME", "LANG", "TZ")  # any process of this user can read them; stdin has the rest
 
 
