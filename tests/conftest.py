@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +35,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 MEMORY, ROOM = Path("/dev/shm"), 1 << 30  # noqa: S108 - what pytest makes there is ours alone
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--third", type=int, choices=range(3), help="every third test function")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of `--third N` only the functions whose name falls into that third, with all their cases."""
+    third = config.getoption("third")
+    if third is None:
+        return
+    chosen = [item for item in items if crc32(item.nodeid.partition("[")[0].encode()) % 3 == third]
+    config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
+    items[:] = chosen
 
 
 def pytest_configure(config: pytest.Config) -> None:
