@@ -26,7 +26,7 @@ _WORDS: Mapping[str, str] = {
     "check --format junit": "--format json, or `router test --junit FILE` for the tests",
     "check --min-score": "`router test --min-coverage PERCENT`",
     "check --mutate": "`router test --coverage` shows what no test tries",
-    "shapes": "write the fields into shapes/ENDPOINT.yaml yourself: docs/types.md",
+    "shapes learn": "write the fields into shapes/ENDPOINT.yaml yourself: docs/types.md",
 }
 
 
