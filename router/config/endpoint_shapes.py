@@ -12,7 +12,7 @@ from router.typing.overlay import overlaid
 from router.typing.shapes import ShapeError, Shapes, parse_shapes
 from router.yaml_source import Node, Report, Scalar, Sequence, Source, node_at, read
 
-FOLDER = "shapes"
+_FOLDER = "shapes"
 _BOOLEANS = ("true", "false")
 
 
@@ -23,7 +23,7 @@ class ShapeFiles:
         self._context = context
         files = context.files if isinstance(context.files, FolderFiles) else None
         self._files = files
-        self._there = frozenset(files.fitting(f"{FOLDER}/*.yaml") if files else ())
+        self._there = frozenset(files.fitting(f"{_FOLDER}/*.yaml") if files else ())
         self._read: dict[str, Shapes | None] = {}
         self._over: dict[tuple[Shapes, tuple[str, ...]], Shapes] = {}
 
@@ -38,7 +38,7 @@ class ShapeFiles:
         return self._over[key]
 
     def _of(self, endpoint: str) -> Shapes | None:
-        name = f"{FOLDER}/{endpoint}.yaml"
+        name = f"{_FOLDER}/{endpoint}.yaml"
         if name not in self._there or self._files is None:
             return None
         if name not in self._read:
