@@ -8,7 +8,7 @@ import msgspec
 
 from router.cli.consent import Consent, consent_options
 from router.cli.options import Options, place_options, refuse_two_files
-from router.cli.output import counted, note, print_exact
+from router.cli.output import counted
 from router.errors import UsageError
 from router.legible import size_text
 from router.suggest import did_you_mean
@@ -23,19 +23,11 @@ class CheckFlags(msgspec.Struct, frozen=True):
 
     strict: bool
     format_: str | None
-    cost: bool
     fix: bool
-    mutate: bool
-    least: float | None
     code: str | None
 
-    @property
-    def mutates(self) -> bool:
-        """Whether the rules are to be changed."""
-        return self.mutate or self.least is not None
 
-
-FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
+FORMATS = ("text", "json", "github", "sarif")
 
 
 @click.command()
@@ -48,19 +40,10 @@ FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
     type=click.Choice(FORMATS),
     help="Text, JSON, or annotations for a CI service; --json is short for json.",
 )
-@click.option("--cost", is_flag=True, help="Show which field finds each rule, or why none does.")
 @click.option(
     "--fix", is_flag=True, help="Mend what has one right answer: a diff, then a question."
 )
 @consent_options
-@click.option("--mutate", is_flag=True, help="Show which changes of the rules no test notices.")
-@click.option(
-    "--min-score",
-    "least",
-    metavar="PERCENT",
-    type=click.FloatRange(0, 100),
-    help="Change the rules as --mutate does; fail if fewer changes are noticed.",
-)
 @click.option("--explain", "code", metavar="CODE", help="Print the page of a code, nothing else.")
 def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: Any) -> None:
     """
@@ -84,31 +67,9 @@ def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: 
 
         fix_files(places, consent, quiet=format_ != "text")
     results = [(p, p.loaded(thorough=True, tests=True)) for p in places]
-    shown = _print_costs if asked.cost else _print
-    wrong = any(_is_wrong(loaded, strict=asked.strict) for _, loaded in results)
-    if wrong or not asked.mutates or format_ == "text":
-        shown(results, format_, strict=asked.strict)
-    if wrong or (asked.mutates and _lacking(results, format_, asked.least)):
+    _print(results, format_, strict=asked.strict)
+    if any(_is_wrong(loaded, strict=asked.strict) for _, loaded in results):
         raise click.exceptions.Exit(1)
-
-
-def _lacking(results: "list[tuple[Options, Loaded]]", format_: str, least: float | None) -> bool:
-    """Change the rules and show what no test notices; whether that is too much."""
-    from router.cli import check_mutate as mutation
-
-    if format_ not in ("text", "json"):
-        raise UsageError(f"--mutate prints text or json, not {format_}")
-    files = [mutation.mutate(one, str(place.rules), place.environ) for place, one in results]
-    if format_ == "json":
-        print_exact(mutation.mutation_json(files))
-    else:
-        for line in mutation.mutation_lines(files):
-            click.echo(line)
-    percent = mutation.percent_of(mutation.total(files))
-    if least is None or percent >= least:
-        return False
-    note(f"router: the score of {percent:.1f} % is below {least:g} %")
-    return True
 
 
 def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:
@@ -119,7 +80,7 @@ def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: boo
     from router.config.annotations import render
 
     found = list(dict.fromkeys(d for _, loaded in results for d in loaded.diagnostics))
-    text = render(format_, found, [str(p.rules) for p, _ in results])
+    text = render(format_, found)
     if format_ != "text":
         click.echo(text, nl=False)
         return
@@ -131,20 +92,6 @@ def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: boo
     for place, loaded in results:
         if not _is_wrong(loaded, strict=strict):
             click.echo(f"{place.rules}: ok{_summary(loaded.ruleset)}")
-
-
-def _print_costs(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: bool) -> None:
-    from router.cli.check_cost import costs_json, costs_lines
-
-    read = [(str(place.rules), loaded) for place, loaded in results]
-    if format_ == "json":
-        print_exact(costs_json(read))
-        return
-    if format_ != "text":
-        raise UsageError(f"--cost prints text or json, not {format_}")
-    _print(results, format_, strict=strict)
-    for line in costs_lines(read):
-        click.echo(line)
 
 
 def _summary(ruleset: "Ruleset | None") -> str:

@@ -37,7 +37,6 @@ GROUPS: Mapping[str, Rows] = {
         "diff": ("router.cli.diff", "What changed rules would do to the deliveries that came."),
         "listen": ("router.cli.listen", "Forward deliveries to your own machine."),
         "sink": ("router.cli.sink", "A target for tests: it prints what it receives."),
-        "shapes": ("router.cli.shapes", "Learn from deliveries what their payloads are like."),
         "schema": ("router.cli.schema", "The JSON Schema of rules files, for editors."),
     },
     "Deal with senders": {

@@ -1,5 +1,7 @@
 """What `explain` explains: a stored delivery by the rules that decided it, or a payload at hand."""
 
+import secrets
+
 import msgspec
 
 from router.cli.generations import ruleset_of
@@ -8,10 +10,10 @@ from router.cli.option_file import read_named
 from router.cli.options import Options, endpoint_among, is_given
 from router.cli.output import note, visible
 from router.cli.remote import Questions
-from router.cli.simulated_delivery import as_arriving
+from router.clock import SystemClock
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery
-from router.providers import Reading
+from router.model.delivery import Delivery, InboundRequest
+from router.providers import Provider, Reading
 from router.rules.explain import EventReading, Explainer, unrouted
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord, Generation
@@ -77,7 +79,7 @@ def explain_payload(place: Options, payload: str, endpoint: str, event: str) -> 
     """
     ruleset = place.ruleset()
     endpoint_among(ruleset.endpoints, endpoint)
-    delivery, reading = as_arriving(ruleset, endpoint, event, read_named(payload))
+    delivery, reading = _as_arriving(ruleset, endpoint, event, read_named(payload))
     _say_other_name(event, reading)
     return _explained(delivery, None, reading, ruleset, f"{place.rules}", None)
 
@@ -108,6 +110,58 @@ def _then(wanted: str, kept: Generation | None, place: Options) -> Ruleset:
 
 
 # -- not stored
+
+
+def _as_arriving(
+    ruleset: Ruleset, endpoint: str, event: str, body: bytes
+) -> tuple[Delivery, Reading]:
+    """
+    The delivery it would become at this endpoint, and what is read of it.
+
+    Raises:
+        UsageError: `event` cannot be an event's name there.
+    """
+    found = ruleset.endpoints[endpoint]
+    provider = ruleset.providers[found.provider]
+    # One event stands for a batch of one where the sender sends batches.
+    whole = b"[" + body + b"]" if provider.splits and body.lstrip()[:1] == b"{" else body
+    request = _request(provider, event, whole, found.addresses[0])
+    reading = provider.read(request)
+    delivery = Delivery(
+        id="",
+        endpoint=endpoint,
+        provider=found.provider,
+        received_at=request.received_at,
+        method=request.method,
+        path=request.raw_path.decode("latin-1"),
+        query="",
+        headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers),
+        body=request.body,
+        verified_by=None,
+        state=reading.state,
+        event_count=len(reading.events),
+        generation=ruleset.generation,
+    )
+    return delivery, reading
+
+
+def _request(provider: Provider, event: str, body: bytes, address: str) -> InboundRequest:
+    now = SystemClock().now()
+    try:
+        made = provider.prove(
+            event=event,
+            body=body,
+            key=provider.invent_secret(secrets.token_bytes).sign,  # nobody verifies it
+            delivery_id=secrets.token_hex(16),
+            now_ms=now,
+            address=address,
+        )
+        sent = tuple((n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in made.headers)
+    except ValueError as error:  # UnicodeEncodeError is one too
+        raise UsageError(f"{event!r} cannot be an event's name here: {error}") from None
+    return InboundRequest(
+        "POST", address.encode("latin-1"), made.query.encode("ascii"), sent, made.body, "", now
+    )
 
 
 def _say_other_name(event: str, reading: Reading) -> None:

@@ -54,7 +54,7 @@ SHAPE = {
     "bad-value": Code("A duration, size, rate, day, status or number is not written correctly."),
     "exactly-one": Code("Exactly one of several keys is expected."),
     "not-available": Code("This is planned, but not available in this version of the router."),
-    "bad-shapes": Code("A file in `shapes/` cannot be read; `router shapes learn` writes them."),
+    "bad-shapes": Code("A file in `shapes/` is wrong."),
     "bad-include": Code("This file cannot be included, or this cannot be in an included file."),
     "includes-nothing": Code("No file fits a pattern of `include`.", "warning"),
     "unknown-version": Code("`version` is not one this router reads."),
@@ -207,9 +207,6 @@ TYPES = {
         "warning",
     ),
     "never-ordered": Code("`<` or `>` compares values that are not numbers.", meant=True),
-    "never-seen": Code(
-        "A field is documented, but was in no delivery of which `shapes/` tells.", "warning"
-    ),
     "nullable-argument": Code(
         "A function's argument may be null or absent, and then it fails.", "warning"
     ),

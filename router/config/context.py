@@ -7,7 +7,6 @@ from pathlib import Path
 
 from router.config.files import Files, KeptFiles
 from router.config.schema import FileEntry
-from router.config.scripts import ScriptLint
 from router.providers import Provider
 from router.suggest import Suggester
 from router.yaml_source import (
@@ -38,7 +37,7 @@ class LoadContext:
     `resolved` collects every environment value that was used (None where a default stood in);
     `used_secrets` the secrets that something refers to. `files` has the files beside it, `included`
     the texts of those that were read as part of this one, by name. A `thorough` load keeps in
-    `written` where each template stands, by its text, and has scripts judged by `script_lint`.
+    `written` where each template stands, by its text.
     `reworked` are the providers of endpoints whose `verify` has keys, by the position of the
     endpoint. `tested`: tests are about to run or are judged, so the files that they need,
     `test_data`, are read.
@@ -66,7 +65,6 @@ class LoadContext:
         self.files: Files | None = None
         self.included: Mapping[str, str] = {}
         self.thorough = False
-        self.script_lint: ScriptLint | None = None
         self.written: dict[str, list[SourceText]] = {}
         self.nullable: set[int] = set()
         self.reworked: dict[int, Provider] = {}

@@ -25,12 +25,10 @@ from router.config.pragmas import Pragmas
 from router.config.providers import with_own
 from router.config.redaction import redacting
 from router.config.removed import REFUSED
-from router.config.rule_places import RulePlaces
 from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
 from router.config.samples import check_samples
 from router.config.schema import FileEntry
-from router.config.scripts import ScriptLint
 from router.config.senders import EndpointSenders
 from router.config.targets import targets
 from router.config.trials import Trials
@@ -49,15 +47,13 @@ class Loaded(msgspec.Struct, frozen=True):
     """
     What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
 
-    `test_data` are the files of payloads and snapshots that these need; of a thorough load,
-    `places` is where the parts of its rules stand.
+    `test_data` are the files of payloads and snapshots that these need.
     """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
     trials: tuple[Trial, ...] = ()
     test_data: frozenset[str] = frozenset()
-    places: RulePlaces | None = None
 
 
 def load(
@@ -69,7 +65,6 @@ def load(
     files: Files | None = None,
     tests: bool = False,
     thorough: bool = False,
-    script_lint: ScriptLint | None = None,
 ) -> Loaded:
     """
     Read a rules file and what it includes.
@@ -78,15 +73,13 @@ def load(
     is where `{env: NAME}` looks, except for secrets, which are never read here. `dev` lets
     targets without an address call the local sink. Included files come from `files`, by default
     that folder; `tests` reads files of tests beside them too. `thorough` also makes what the
-    actions send from samples, looks for the programs that they run, and for unused pragmas, and has
-    `script_lint` judge scripts.
+    actions send from samples, and looks for the programs that they run and for unused pragmas.
     """
     with _without_collecting():
         report = Report(Source(text, path))
         files = files or FolderFiles(Path(path).absolute().parent)
         with suppress(MemoryError):
-            lint = script_lint if thorough else None
-            return _load(report, env, files, lint, dev=dev, tests=tests, thorough=thorough)
+            return _load(report, env, files, dev=dev, tests=tests, thorough=thorough)
         report = Report(Source(text, path))
         report.error("too-big", NO_MEMORY, 0, 1)
         return Loaded(None, report.sorted())
@@ -96,7 +89,6 @@ def _load(
     report: Report,
     env: Mapping[str, str],
     files: Files,
-    script_lint: ScriptLint | None,
     *,
     dev: bool,
     tests: bool,
@@ -113,7 +105,7 @@ def _load(
     known = providers.builtin()
     context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
     context.files, context.included = files, included
-    context.thorough, context.script_lint = thorough, script_lint
+    context.thorough = thorough
     context.tested = tests or thorough
     compiled, senders = _compile(context, text)
     ruleset = compiled.ruleset
@@ -129,8 +121,7 @@ def _load(
         check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()
-    places = RulePlaces(context, compiled.rules) if thorough else None
-    return Loaded(ruleset, report.sorted(), trials, named, places)
+    return Loaded(ruleset, report.sorted(), trials, named)
 
 
 @contextmanager

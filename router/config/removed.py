@@ -28,6 +28,12 @@ _WORDS: Mapping[str, str] = {
     "completion install": "`router completion SHELL` prints the script; your shell reads it",
     "send --all": "loop over the events in a shell; `router providers NAME` lists them",
     "send --batch": "send a body of several events with --payload FILE",
+    "check --cost": "docs/explain.md says which conditions the index looks up",
+    "check --format gitlab": "--format sarif or json, or the text in the job's log",
+    "check --format junit": "--format json, or `router test --junit FILE` for the tests",
+    "check --min-score": "`router test --min-coverage PERCENT`",
+    "check --mutate": "`router test --coverage` shows what no test tries",
+    "shapes learn": "write the fields into shapes/ENDPOINT.yaml yourself: docs/types.md",
 }
 
 

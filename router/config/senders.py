@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from router.config.context import LoadContext
+from router.config.endpoint_shapes import ShapeFiles
 from router.config.endpoints import provider_of
-from router.config.learned_shapes import LearnedFiles
 from router.model.patterns import wildcard
 from router.model.settings import OWN
 from router.providers import Provider, own
 from router.providers.definition import spelled
 from router.providers.read import UNKNOWN
 from router.suggest import begun_alike, by_beginning
-from router.typing.learned import ShapesAsSeen
 from router.typing.scenes import RootField, TypedSender
 from router.typing.shapes import Shapes
 from router.yaml_source import SourceText
@@ -43,7 +42,7 @@ class EndpointSenders:
 
     def __init__(self, context: LoadContext) -> None:
         self.context = context
-        self._learned = LearnedFiles(context)
+        self._files = ShapeFiles(context)
         self._behind: dict[tuple[str, ...] | None, SenderSet] = {}
         self._senders: dict[tuple[str, frozenset[str], Shapes], TypedSender] = {}
 
@@ -74,13 +73,12 @@ class EndpointSenders:
             for name, provider in providers.items()
         )
         listed = [event for one in providers.values() for event in event_names(one)]
-        seen = [event for one in senders for event in one.unlisted]
-        return SenderSet(providers, names, senders, dict.fromkeys([*listed, *seen]))
+        return SenderSet(providers, names, senders, dict.fromkeys(listed))
 
     def _sender(
         self, provider: Provider, names: frozenset[str], endpoints: tuple[str, ...]
     ) -> TypedSender:
-        shapes = self._learned.over(provider.shapes, endpoints)
+        shapes = self._files.over(provider.shapes, endpoints)
         key = (provider.name, names, shapes)
         if key not in self._senders:
             self._senders[key] = sender_of(provider, names, shapes)
@@ -105,8 +103,6 @@ def sender_of(provider: Provider, names: frozenset[str], shapes: Shapes) -> Type
     events: dict[str, tuple[str, ...]] = {}
     for event in provider.events:
         events[event.name] = tuple(dict.fromkeys((*events.get(event.name, ()), *event.actions)))
-    come = shapes.events if isinstance(shapes, ShapesAsSeen) else ()
-    unlisted = frozenset(come) - events.keys()
     definition = provider.definition
     action, fields = definition.action, {}
     for root, source in definition.fields.items():
@@ -121,8 +117,7 @@ def sender_of(provider: Provider, names: frozenset[str], shapes: Shapes) -> Type
     return TypedSender(
         names=names,
         aliases=frozenset((provider.name, *provider.aliases)) - names,
-        events=events | dict.fromkeys(sorted(unlisted), ()),
-        unlisted=unlisted,
+        events=events,
         action=None if action is None else next(iter(action.paths), ""),
         fields=fields,
         shapes=shapes,

@@ -7,10 +7,8 @@ from router.expressions.idioms import hint_of_field, hint_of_root
 from router.expressions.json_text import NotJson, decode_json, encode_json, is_json
 from router.expressions.needs import (
     FieldNeed,
-    UnusableCondition,
     index_key,
     needs_of,
-    unusable_of,
 )
 from router.expressions.signatures import FUNCTIONS
 from router.expressions.similar import SimilarExpressions, compared_at
@@ -27,7 +25,6 @@ __all__ = [
     "NotJson",
     "SimilarExpressions",
     "Template",
-    "UnusableCondition",
     "compared_at",
     "compile",
     "compile_template",
@@ -39,5 +36,4 @@ __all__ = [
     "is_json",
     "needs_of",
     "rfc3339",
-    "unusable_of",
 ]

@@ -1,4 +1,4 @@
-"""What a condition needs to be true, as far as an index can use it; and what no index can use."""
+"""What a condition needs to be true, as far as an index can use it."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -51,13 +51,6 @@ class FieldNeed(msgspec.Struct, frozen=True):
         return not (self.prefixes or self.suffixes or self.parts)
 
 
-class UnusableCondition(msgspec.Struct, frozen=True):
-    """A part of a condition that must hold, and why no index can look for it."""
-
-    text: str
-    why: str
-
-
 def needs_of(
     expression: Expression, variables: Mapping[str, JSON] = _NO_VARIABLES
 ) -> tuple[FieldNeed, ...]:
@@ -67,23 +60,6 @@ def needs_of(
     `variables` (`var.…`), which are the same for every event.
     """
     return _NeedReader(variables).needs(expression.tree)
-
-
-def unusable_of(
-    expression: Expression, variables: Mapping[str, JSON] = _NO_VARIABLES
-) -> tuple[UnusableCondition, ...]:
-    """The parts of the AND spine of which `needs_of` says nothing."""
-    reader = _NeedReader(variables)
-    spine = [expression.tree]
-    found = list[UnusableCondition]()
-    while spine:
-        node = spine.pop()
-        if node.kind == "and":
-            spine.extend(reversed(node.children))
-        elif not reader.needs(node):
-            why = str(reader.leaf(node))
-            found.append(UnusableCondition(expression.text[node.start : node.end], why))
-    return tuple(found)
 
 
 def alternatives(each: list[tuple[FieldNeed, ...]]) -> tuple[FieldNeed, ...]:
@@ -128,14 +104,12 @@ class _NeedReader:
             return tuple(need for child in node.children for need in self.needs(child))
         if node.kind == "or":
             return alternatives([self.needs(child) for child in node.children])
-        found = self.leaf(node)
-        return () if isinstance(found, str) else (found,)
-
-    def leaf(self, node: Node) -> FieldNeed | str:
-        """What it needs, or why that is nothing that can be looked up."""
+        found = None
         if node.kind == "compare":
-            return self._equality(node)
-        return self._call(node) if node.kind == "call" else _obstacle(node)
+            found = self._equality(node)
+        elif node.kind == "call":
+            found = self._call(node)
+        return () if found is None else (found,)
 
     def _value(self, node: Node) -> JSON:
         """Its value if that is the same for every event, else ABSENT."""
@@ -148,40 +122,31 @@ class _NeedReader:
             value = value.get(name, ABSENT) if isinstance(value, Mapping) else ABSENT
         return value
 
-    def _equality(self, node: Node) -> FieldNeed | str:
+    def _equality(self, node: Node) -> FieldNeed | None:
         if node.value != "==":
-            order = f"{node.value} is an order, which is not looked up"
-            return "!= says what must not be" if node.value == "!=" else order
+            return None
         sides = [(child, self._value(child)) for child in node.children]
         fields = [child for child, value in sides if value is ABSENT]
         if len(fields) != 1:
-            return "two fields are compared with each other" if fields else "it is constant"
+            return None
         [value] = (value for _, value in sides if value is not ABSENT)
-        if index_key(value) is None:
-            return "it is compared with null, a list or an object"
-        if (names := _names(fields[0])) is not None:
-            return FieldNeed(names, (value,))
-        if fields[0].kind == "call":
-            return "the result of a function is compared"
-        return _obstacle(fields[0]) if path_of(fields[0]) is None else _POSITION
+        names = _names(fields[0])
+        return None if names is None or index_key(value) is None else FieldNeed(names, (value,))
 
-    def _call(self, node: Node) -> FieldNeed | str:
-        why = f"{node.value}() must be called to know"
-        if node.value in ("starts_with", "glob"):
-            why = "it does not begin with a text that is known"
+    def _call(self, node: Node) -> FieldNeed | None:
         if len(node.children) != 2:
-            return why
+            return None
         if node.value == "contains" and (need := self._one_of(*node.children)) is not None:
             return need
         names, text = _names(node.children[0]), self._value(node.children[1])
         if names is None or not isinstance(text, str):
-            return why
+            return None
         if node.value == "glob":
             text, star, _ = text.partition("*")
             if not star:
                 return FieldNeed(names, (text,))
         field = _SOUGHT.get(node.value)
-        return FieldNeed(names, (), **{field: (text,)}) if field and text else why
+        return FieldNeed(names, (), **{field: (text,)}) if field and text else None
 
     def _one_of(self, choices: Node, searched: Node) -> FieldNeed | None:
         """`contains(['a', 'b'], field)`."""
@@ -208,24 +173,3 @@ _SOUGHT = {
     "contains": "parts",
 }
 """Of each function that looks for a text, the field of FieldNeed that says so."""
-
-
-# -- why not
-
-_POSITION = "a position in a list is read"
-_OBSTACLES = {
-    "or": "an || whose alternatives do not all say what one same field is",
-    "not": "a ! says what must not be",
-    "pipe": "it looks behind a pipe",
-    "literal": "it is constant",
-    "filter": "it looks into a list",
-    "flatten": "it looks into a list",
-    "list_projection": "it looks into a list",
-    "value_projection": "it looks into the values of an object",
-}
-
-
-def _obstacle(node: Node) -> str:
-    if path_of(node) is not None:
-        return "a bare field may hold anything"
-    return _OBSTACLES.get(node.kind, "its value must be computed")

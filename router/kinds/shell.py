@@ -25,7 +25,7 @@ from router.model.trace import VARIABLE
 from router.model.trial import SimulatedAnswer
 
 CHILD_VARIABLES = ("PATH", "HOME", "LANG")
-WEBHOOK_VARIABLES = ("WEBHOOK_JOB", "WEBHOOK_DELIVERY", "WEBHOOK_EVENT", "WEBHOOK_ATTEMPT")
+_WEBHOOK_VARIABLES = ("WEBHOOK_JOB", "WEBHOOK_DELIVERY", "WEBHOOK_EVENT", "WEBHOOK_ATTEMPT")
 TEMPORARY, WRONG = 75, 78
 """Exit codes that ask for another attempt, and for none."""
 
@@ -107,7 +107,7 @@ def child_environment(given: Rendering, passed: tuple[str, ...] = ()) -> dict[st
     env = {k: v for k in (*CHILD_VARIABLES, *passed) if (v := given.environ.get(k)) is not None}
     job, event = given.job, given.event.name.replace("\0", "")
     values = (job.id, given.delivery.id, event, str(job.attempt))
-    env |= zip(WEBHOOK_VARIABLES, values, strict=True)
+    env |= zip(_WEBHOOK_VARIABLES, values, strict=True)
     if given.delivery.redacted is not None:
         env["WEBHOOK_REDACTED"] = "1"
     return env if given.traced is None else env | {VARIABLE: given.traceparent()}

@@ -1,6 +1,5 @@
 """One trial after another, each in a router of its own under virtual time."""
 
-import copy
 import random
 from collections.abc import Callable, Iterator, Mapping
 
@@ -29,7 +28,6 @@ from router.rehearsal.snapshots import snapshot_difference, snapshot_of
 from router.rehearsal.virtual_time import START_MS
 from router.rules.live import LiveRuleset
 from router.rules.ruleset import Ruleset
-from router.rules.specs import CompiledRule
 from router.store.sqlite.inline import Memory
 
 SNAPSHOT = "snapshot"
@@ -75,14 +73,6 @@ class TrialRunner:
         self._memory = Memory()
         self.ruleset = ruleset
         self.explainer = TrialExplainer(ruleset)
-
-    def with_rules(self, rules: tuple[CompiledRule, ...]) -> "TrialRunner":
-        """The same senders and secrets, with other rules of the same file."""
-        other = copy.copy(self)
-        other.ruleset = msgspec.structs.replace(self.ruleset, rules=rules)
-        other._live = LiveRuleset(other.ruleset, self._keys.secrets)  # noqa: SLF001 - its own
-        other.explainer = TrialExplainer(other.ruleset)
-        return other
 
     def run(self, trial: Trial) -> TrialResult:
         """

@@ -24,7 +24,7 @@ Judge = Callable[[Scope], bool | Failed]
 _SEARCH_COST = 60
 _PIECE_COST = 256
 """What beginning a search, and looking a piece up, cost: as if so many characters were searched."""
-UNREADABLE = frozenset({"def", "secret", "results"})  # lazy, or not there when matching
+_UNREADABLE = frozenset({"def", "secret", "results"})  # lazy, or not there when matching
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -181,7 +181,7 @@ class Index:
         return sorted({c.place: c for c in every}.values() if repeated else every, key=place)
 
     def filing(self) -> dict[int, tuple[str, ...]]:
-        """For `explain` and costs: the path by which each filed rule is found, by its place."""
+        """For `explain`: the path by which each filed rule is found, by its place."""
         return {
             candidate.place: path
             for path, buckets, prefixes, parts in self._filed
@@ -192,15 +192,6 @@ class Index:
             )
             for candidate in bucket
         }
-
-    def most(self) -> int:
-        """How many candidates one event can have at most: the fullest list of each field."""
-        return len(self.always) + sum(
-            max((len(bucket) for bucket in buckets.values()), default=0)
-            + (sum(map(len, prefixes.filed)) if prefixes else 0)
-            + (len(parts.filed) if parts else 0)
-            for _, buckets, prefixes, parts in self._filed
-        )
 
 
 def candidates_of(rules: Iterable[CompiledRule]) -> list[Candidate]:
@@ -235,7 +226,7 @@ def _tree(condition: Condition) -> Node:
 def index_needs(conditions: Sequence[Condition], variables: Scope) -> list[FieldNeed]:
     """All that an index may look for, of items of `match`; variables are known."""
     found = needs_of(as_one(conditions), variables)
-    return [need for need in found if need.path[0] not in UNREADABLE]
+    return [need for need in found if need.path[0] not in _UNREADABLE]
 
 
 def _entries(need: FieldNeed) -> list[tuple[tuple[str, ...], Any]]:

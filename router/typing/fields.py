@@ -45,12 +45,7 @@ def read_field(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> Ty
     if not base.kinds & OBJECT:
         return _of_no_object(run, node, view)
     if name in base.fields:
-        if unseen := base.fields[name].unseen:
-            said = f"{view.said}.{name}" if view.said else name
-            message = f"{said} is documented, but none of {unseen:,} deliveries had it"
-            run.warn("never-seen", message, node)
-        else:
-            run.fine.add(span)
+        run.fine.add(span)
     elif base.partial:
         _nearly(run, node, view)
         return _anything(base)

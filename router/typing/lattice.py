@@ -55,7 +55,6 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     stated: bool = False
     label: str | None = None
     partial: bool = False
-    unseen: int = 0
 
     def surely(self, kinds: int) -> bool:
         """Whether, when it is there and not null, it can only be one of these."""

@@ -13,11 +13,6 @@ _USERS_NAME = re.compile(
 """Ends of the names of objects whose fields the sender's users name."""
 
 
-def users_name(name: str) -> bool:
-    """Whether the sender's users probably name the fields of an object that is called so."""
-    return _USERS_NAME.search(name) is not None
-
-
 def outlined(sample: JSON) -> Type:
     """
     Which fields the sample has, at every depth; nothing of what they hold.
@@ -27,7 +22,7 @@ def outlined(sample: JSON) -> Type:
     """
     if isinstance(sample, dict) and sample:
         fields = {
-            name: ANY if isinstance(one, dict) and users_name(name) else outlined(one)
+            name: ANY if isinstance(one, dict) and _USERS_NAME.search(name) else outlined(one)
             for name, one in sample.items()
         }
         return Type(EVERYTHING, fields=fields, rest=ANY, partial=True)

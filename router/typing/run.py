@@ -23,7 +23,6 @@ Code = Literal[
     "never-equal",
     "never-false",
     "never-ordered",
-    "never-seen",
     "never-true",
     "not-a-list",
     "not-before-comparison",

@@ -81,9 +81,8 @@ class RootField(msgspec.Struct, frozen=True):
 class TypedSender(msgspec.Struct, frozen=True, eq=False):
     """
     What types know of a sender. `names` are those by which endpoints call it, `aliases` its others;
-    `events` maps the names of its catalogue, and those `unlisted` that have come, to their actions.
-    `action` is the field of the payload that names the action, "" where that stands elsewhere, None
-    for a sender without actions.
+    `events` maps the names of its catalogue to their actions. `action` is the field of the payload
+    that names the action, "" where that stands elsewhere, None for a sender without actions.
     `batch` is the path of the list whose elements are its events, "" for the body, None for none.
     """
 
@@ -94,7 +93,6 @@ class TypedSender(msgspec.Struct, frozen=True, eq=False):
     fields: Mapping[str, RootField]
     shapes: Shapes
     batch: str | None = None
-    unlisted: frozenset[str] = frozenset()
 
 
 class Scene(msgspec.Struct, frozen=True, eq=False):
@@ -176,7 +174,7 @@ class Scenes:
         return found
 
     def _of_one(self, sender: TypedSender, patterns: Patterns) -> Iterator[Scene]:
-        known = frozenset(sender.events if sender.events.keys() - sender.unlisted else ())
+        known = frozenset(sender.events)
         kinds = _kinds(sender, patterns)
         shaped = any(kind.payload is not None for kind in kinds)
         for kind in kinds:

@@ -17,7 +17,6 @@ from router.model.store_address import (
 )
 from router.plugin_host.finding import FOLDER
 from router.rules.ruleset import Ruleset
-from router.wiring.shellcheck import shellcheck
 
 DEV_STORE = "router-dev.db"
 
@@ -63,7 +62,6 @@ def read_rules(
         files=FolderFiles(path.absolute().parent, texts),
         tests=tests,
         thorough=thorough,
-        script_lint=shellcheck(environ) if thorough else None,
     )
     if loaded.ruleset is None:
         return loaded

@@ -66,16 +66,6 @@ CHECKING = (
         "unit/config/test_nullable.py::test_a_template_that_must_not_be_null",
     ),
     defect(
-        222,
-        "what shellcheck finds is shown two lines below its place",
-        Edit(
-            "router/wiring/shellcheck.py",
-            "(one.line - _HEAD_LINES, one.column),",
-            "(one.line, one.column),",
-        ),
-        "unit/wiring/test_shellcheck.py::test_what_it_finds_is_said_at_its_place",
-    ),
-    defect(
         223,
         "an IPv6 address is in one's own network, for it has no dot",
         Edit(

@@ -1,9 +1,8 @@
-"""Defects of what must be neither shown nor written down: secrets, and values of persons."""
+"""Defects of what must not be shown: secrets."""
 
 from tests.defects.defect import Edit, defect
 
 _SECRETS = "unit/config/checks/test_secrets.py"
-_OBSERVED = "unit/typing/test_observed.py"
 
 NEVER_SHOWN = (
     defect(
@@ -36,33 +35,5 @@ NEVER_SHOWN = (
             'if "\\n" in old:',
         ),
         "unit/config/test_fixing.py::test_a_password_is_no_part_of_an_answer",
-    ),
-    defect(
-        234,
-        "what a person is called is learned as the name of a state",
-        Edit(
-            "router/typing/observed.py",
-            "if not is_state or not _WORD.fullmatch(text):",
-            "if not _WORD.fullmatch(text):",
-        ),
-        f"{_OBSERVED}::test_a_name_of_somebody_is_no_state",
-        f"{_OBSERVED}::test_no_value_of_a_person_is_written",
-    ),
-    defect(
-        235,
-        "what is said of a person is learned as the name of a state",
-        Edit("router/typing/observed.py", "if words and not below_person and ", "if words and "),
-        f"{_OBSERVED}::test_a_name_of_somebody_is_no_state",
-        f"{_OBSERVED}::test_no_value_of_a_person_is_written",
-    ),
-    defect(
-        236,
-        "a word that came once is learned",
-        Edit(
-            "router/typing/observed.py",
-            "min(words.values()) >= SEEN_MIN:",
-            "min(words.values()) >= 1:",
-        ),
-        f"{_OBSERVED}::test_a_few_names_of_states_are_known_values",
     ),
 )

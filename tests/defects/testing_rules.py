@@ -1,30 +1,8 @@
-"""Defects of what `test` says of rules: mutants, snapshots, replies, cases."""
+"""Defects of what `test` says of rules: snapshots, replies, cases."""
 
 from tests.defects.defect import Edit, defect
 
-_MUTATION = "unit/rehearsal/test_mutation.py"
-
 TESTING_RULES = (
-    defect(
-        226,
-        "a change that no test noticed counts for the score",
-        Edit(
-            "router/rehearsal/mutation.py",
-            "sum(one.noticed_by is not None for one in self.tried)",
-            "sum(one.mutant is not None for one in self.tried)",
-        ),
-        f"{_MUTATION}::test_without_tests_nothing_is_noticed",
-    ),
-    defect(
-        227,
-        "tests that fail without any change notice every one",
-        Edit(
-            "router/rehearsal/mutation.py",
-            "if failing := tuple(r.trial.name for r in results if r.failures):",
-            "if failing := tuple[str, ...]():",
-        ),
-        f"{_MUTATION}::test_tests_that_fail_as_it_is_are_named_and_nothing_is_tried",
-    ),
     defect(
         228,
         "a snapshot is written and never held to",

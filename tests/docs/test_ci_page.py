@@ -77,9 +77,6 @@ def test_the_files_that_services_read_are_written_also_when_a_check_fails(folder
     upload = next(step for step in STEPS if "upload-sarif" in step.get("uses", ""))
     log = json.loads((folder / upload["with"]["sarif_file"]).read_text("utf-8"))
     assert "unknown-endpoint" in [r["ruleId"] for r in log["runs"][0]["results"]]
-    reports = GITLAB["rules"]["artifacts"]["reports"]
-    quality = json.loads((folder / reports["codequality"]).read_text("utf-8"))
-    assert "unknown-endpoint" in [found["check_name"] for found in quality]
 
 
 @pytest.mark.long
@@ -88,6 +85,22 @@ def test_the_test_report_is_one(folder: Path) -> None:
         typed(line, folder)
     report = folder / GITLAB["rules"]["artifacts"]["reports"]["junit"]
     assert Xml.parse(report).getroot().get("tests") == "1"  # noqa: S314 - our own
+
+
+def test_the_scripts_of_a_rules_file_are_given_to_shellcheck(folder: Path) -> None:
+    program = folder / "bin" / "shellcheck"
+    program.write_text('#!/bin/sh\necho "$@" >>seen\ncat >>seen\n! grep -q bad seen\n', "utf-8")
+    program.chmod(0o755)
+    scripts = "[{shell: {script: echo one}}, {shell: {script: echo two}}]"
+    (folder / "rules.yaml").write_text(RULES.replace("{log: hi}", scripts), "utf-8")
+    [command] = blocks("ci.md", "sh")
+    assert typed(command, folder) == 0
+    seen = (folder / "seen").read_text("utf-8")
+    assert (seen.count("--shell=sh"), "echo one" in seen, "echo two" in seen) == (2, True, True)
+    (folder / "rules.yaml").write_text(
+        RULES.replace("{log: hi}", "{shell: {script: bad}}"), "utf-8"
+    )
+    assert typed(command, folder) == 1
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: f"{hook['language']}-{hook['id']}")

@@ -1,6 +1,7 @@
 """docs/types.md: every row of its table is so, and its file is right."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -39,9 +40,20 @@ def test_the_table_has_rows() -> None:
 
 
 def test_the_file_shown_is_right_and_its_shapes_are_used() -> None:
-    (text,) = [text for kind, text in steps("types.md") if kind == "yaml"]
+    text, _ = [text for kind, text in steps("types.md") if kind == "yaml"]
     assert render_text(load(text, path="rules.yaml", env={}).diagnostics) == ""
     wrong = text.replace("payload.subject", "payload.subjct")
     assert [d.code for d in load(wrong, path="rules.yaml", env={}).diagnostics] == [
         "misspelt-field"
     ]
+
+
+def test_the_shapes_of_an_endpoint_make_its_fields_known(tmp_path: Path) -> None:
+    _, shapes = [text for kind, text in steps("types.md") if kind == "yaml"]
+    rule = "rules: [{id: a, from: shop, events: orders/paid, match: %s, actions: {log: x}}]\n"
+    text = _HEAD + rule % "payload.loyalty.tier == 'gold'"
+    path = str(tmp_path / "rules.yaml")
+    assert [d.code for d in load(text, path=path, env={}).diagnostics] == ["unknown-field"]
+    (tmp_path / "shapes").mkdir()
+    (tmp_path / "shapes" / "shop.yaml").write_text(shapes, "utf-8")
+    assert load(text, path=path, env={}).diagnostics == ()

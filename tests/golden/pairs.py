@@ -5,12 +5,11 @@ What they refer to (`plugins/`, scripts, included files) lies beside them.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from router.config import decode_text, load
-from router.config.scripts import Script, ScriptFinding
 from router.errors import ConfigError, Diagnostic
 
 CODES_FOLDER = Path(__file__).parent / "codes"
@@ -25,18 +24,7 @@ def said(code: str, name: str) -> tuple[Diagnostic, ...]:
             text = decode_text((folder / f"{name}.yaml").read_bytes(), path=SHOWN_AS)
         except ConfigError as error:
             return error.diagnostics
-        return load(text, path=SHOWN_AS, env={}, thorough=True, script_lint=unquoted).diagnostics
-
-
-def unquoted(scripts: Sequence[Script]) -> list[list[ScriptFinding]]:
-    """What shellcheck says of a substitution without quotes; it need not be installed for this."""
-    found = []
-    for script in scripts:
-        at = script.text.find(" $(")
-        message, first = "Quote this to prevent word splitting.", (1, at + 2)
-        last = (1, script.text.find(")", at) + 2)
-        found.append([ScriptFinding(2046, message, first, last)] if at >= 0 else [])
-    return found
+        return load(text, path=SHOWN_AS, env={}, thorough=True).diagnostics
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from router.config.checks import (
     paths,
     redaction,
     rules,
-    scripts,
     secrets,
 )
 from router.config.checks.base import CompiledFile, FileCheck, Place, SourceSpan, TextSpan
@@ -134,11 +133,6 @@ CHECKS = (
         commands.arguments_like_options,
     ),
     _warned(
-        "variable-not-given",
-        "A script reads a variable that neither the action nor the script itself sets.",
-        commands.variables_not_given,
-    ),
-    _warned(
         "body-with-get",
         "A GET or HEAD is sent with a body, which servers ignore or refuse.",
         calls.bodies_of_get,
@@ -175,11 +169,6 @@ CHECKS = (
     ),
     _warned(
         "secret-in-file", "A secret's value is written into the file.", secrets.secrets_in_file
-    ),
-    _warned(
-        "doubtful-script",
-        "shellcheck, where it is installed, finds an error or a doubtful line in a script.",
-        scripts.doubtful_scripts,
     ),
     _warned(
         "arguments-in-one",

@@ -1,20 +1,18 @@
-"""Checks of what `shell` actions run: arguments that may be options, variables nobody sets."""
+"""Checks of the commands of `shell` actions."""
 
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from router.config.checks.base import CompiledFile, Found, TextSpan
-from router.config.checks.script_variables import variables_used
-from router.config.kinds.shell import SHELL_NAME, ShellEntry, code_argument
+from router.config.checks.base import CompiledFile, Found
+from router.config.kinds.shell import ShellEntry
 from router.config.rule_types import RuleTexts
 from router.expressions import Expression
 from router.expressions.nodes import path_of
-from router.kinds.shell import CHILD_VARIABLES, WEBHOOK_VARIABLES, ShellSpec
-from router.suggest import did_you_mean
+from router.kinds.shell import ShellSpec
 from router.typing.infer import value_type
 from router.typing.lattice import TEXT, Type
-from router.yaml_source import SourceText, shown
+from router.yaml_source import shown
 
 _SAFE_ROOTS = frozenset(
     {"event", "action", "topic", "endpoint", "provider", "delivery", "shop", "repository", "var"}
@@ -113,26 +111,3 @@ def _safe(kind: Type) -> bool:
     if not kind.kinds & TEXT or kind.format in _SAFE_FORMATS or kind.known:
         return True
     return kind.texts is not None and not any(text.startswith("-") for text in kind.texts)
-
-
-def variables_not_given(file: CompiledFile) -> Found:
-    """Variables of a shell's script that neither the action nor the script itself sets."""
-    for _, script, spec in scripts_of(file):
-        given = {name for name, _ in (*spec.env, *spec.files)}
-        given |= {*spec.pass_env, *CHILD_VARIABLES, *WEBHOOK_VARIABLES}
-        for name, start, end in variables_used(script.value):
-            if name not in given:
-                yield (
-                    TextSpan(script, start, end),
-                    f"nothing gives the script a variable '{name}'",
-                    did_you_mean(name, sorted(given)) or f"hand it over in 'env', as {name}",
-                )
-
-
-def scripts_of(file: CompiledFile) -> Iterator[tuple[tuple[str, ...], SourceText, ShellSpec]]:
-    """What shells read, a script or the argument behind `-c`, and the words that start them."""
-    for _, entry, spec in _commands(file):
-        words = [text.value for text in entry.argv or ()] or list(spec.interpreter)
-        script = entry.script or code_argument(entry.argv or [])
-        if script is not None and SHELL_NAME.fullmatch(PurePath(words[0]).name):
-            yield (tuple(words) if entry.script else (words[0],)), script, spec

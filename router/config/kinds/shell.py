@@ -15,9 +15,9 @@ from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
 from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named, needs, one
 
-SHELL_NAME = re.compile(r"(?:ba|da|a|z|k)?sh")
+_SHELL_NAME = re.compile(r"(?:ba|da|a|z|k)?sh")
 _TAKES_CODE = (
-    (SHELL_NAME, "c"),
+    (_SHELL_NAME, "c"),
     (re.compile(r"python[\d.]*"), "c"),
     (re.compile(r"perl[\d.]*"), "eE"),
     (re.compile(r"ruby[\d.]*"), "e"),
@@ -164,7 +164,7 @@ class ShellCompiler:
         place = ExpressionSite("an argument", around.roots)
         found = [self._file.language.template(text, place) for text in texts]
         for text, template in zip(texts, found, strict=True):
-            if template is not None and template.reads - {"var"} and text is code_argument(texts):
+            if template is not None and template.reads - {"var"} and text is _code_argument(texts):
                 self._context.error(
                     "template-not-here",
                     "this argument is code, and a template would make the event's text part of it",
@@ -208,7 +208,7 @@ class ShellCompiler:
             )
 
 
-def code_argument(argv: list[SourceText]) -> SourceText | None:
+def _code_argument(argv: list[SourceText]) -> SourceText | None:
     """The argument that a shell or another interpreter among these words takes as its code."""
     letters, option = "", ""
     for text in argv:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import xml.etree.ElementTree as Xml
 from pathlib import Path
 
 from tests.unit.cli.conftest import EXAMPLE, Router
@@ -139,11 +138,8 @@ def test_workflow_commands(router: Router, tmp_path: Path) -> None:
 def test_formats_for_machines_hold_nothing_else(router: Router, tmp_path: Path) -> None:
     path = tmp_path / "r.yaml"
     path.write_text(WARNS, "utf-8")
-    for name in ("json", "gitlab", "sarif"):
+    for name in ("json", "sarif"):
         assert json.loads(router("check", path, "--format", name).out)
-    said = router("check", path, EXAMPLE, "--format", "junit").out
-    junit = Xml.fromstring(said)  # noqa: S314 - our own
-    assert (junit.get("tests"), junit.get("failures")) == ("2", "0")
     assert router("check", path, "--format", "json").out == router("check", path, "--json").out
 
 

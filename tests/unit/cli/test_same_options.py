@@ -9,7 +9,7 @@ from router.model.selector import ABOUT
 from tests.unit.cli.conftest import Router
 from tests.unit.cli.test_server_option import Path_, commands
 
-GROUPS = {"new", "import", "shapes", "subscriptions", "token", "store"}
+GROUPS = {"new", "import", "subscriptions", "token", "store"}
 """They do nothing but hold commands."""
 
 COMMANDS = {path: one for path, one in commands() if path[0] not in GROUPS or len(path) > 1}
@@ -36,7 +36,6 @@ WITHOUT: dict[str, dict[str, str]] = {
         "serve": "it is the server",
         "diff": "rules files are compared here",
         "addresses": "they are those of the rules file",
-        "shapes learn": "it writes beside the rules file",
         "rules publish": "rules come into force by the database",
         **dict.fromkeys(("send", "dispatch-event"), "it speaks as one from outside does"),
         **dict.fromkeys(
@@ -72,7 +71,6 @@ PARTS = {
     ),
     "audit": "lines of people, not of deliveries",
     "token new": "--until is when it ends",
-    "shapes learn": "the newest of each endpoint",
     "dispatch-event": "--endpoint has the token",
 }
 """Who has some options of the selector, and why not all."""

@@ -27,7 +27,6 @@ READS: dict[Path_, list[str]] = {
     ("explain",): [DLV],
     ("export",): ["--where", "payload.id == `1`"],
     ("rules",): [],
-    ("shapes", "learn"): [],
     ("show",): [JOB],
     ("status",): [],
     ("store", "backup"): ["copy.db"],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.expressions import FieldNeed, index_key, needs_of, unusable_of
+from router.expressions import FieldNeed, index_key, needs_of
 from router.expressions import compile as compiled
 
 STATUS = FieldNeed(("payload", "status"), ("paid",))
@@ -87,33 +87,3 @@ def test_keys_are_equal_exactly_when_the_values_are() -> None:
     assert index_key(1) == index_key(Decimal("1.0")) == index_key(1.0)
     assert index_key(None) is None
     assert index_key([1]) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("payload.n != 1", "!= says what must not be"),
-        ("!payload.n", "a ! says what must not be"),
-        ("payload.n > 1", "> is an order, which is not looked up"),
-        ("payload.a == payload.b", "two fields are compared with each other"),
-        ("payload.a == null", "it is compared with null, a list or an object"),
-        ("payload.a[0] == 'x'", "a position in a list is read"),
-        ("lower(payload.a) == 'x'", "the result of a function is compared"),
-        ("contains(payload.a, payload.b)", "contains() must be called to know"),
-        ("ends_with(payload.a, lower(payload.b))", "ends_with() must be called to know"),
-        ("glob(payload.a, '*x')", "it does not begin with a text that is known"),
-        ("matches(payload.a, '^x')", "matches() must be called to know"),
-        ("any_glob(payload.a, 'x*')", "any_glob() must be called to know"),
-        ("payload.a", "a bare field may hold anything"),
-        (
-            "payload.a || payload.b",
-            "an || whose alternatives do not all say what one same field is",
-        ),
-        ("payload | a == 'x'", "it looks behind a pipe"),
-        ("payload.a[?b == 'x']", "it looks into a list"),
-        ("1 == 1", "it is constant"),
-    ],
-)
-def test_what_cannot_be_looked_up_is_said(text: str, why: str) -> None:
-    [found] = unusable_of(compiled(f"event == 'x' && ({text})"))
-    assert found.why == why

@@ -59,7 +59,7 @@ async def test_tests_that_fail_are_named_with_the_first_reason(path: Path) -> No
 
 async def test_many_failures_are_cut(path: Path) -> None:
     generation = written(path, *[(f"t{n}", "x") for n in range(12)])
-    with pytest.raises(UsageError, match=r"(?s)12 of 12 tests .* t9: .*  and 2 more$"):
+    with pytest.raises(UsageError, match=r"(?s)12 of 12 tests .* t9: (?!.* t10: )"):
         await proved(path, generation)
 
 
@@ -83,7 +83,8 @@ async def test_another_file_than_was_read_proves_nothing(path: Path, text: str |
         path.unlink()
     else:
         path.write_text(text, "utf-8")
-    with pytest.raises(UsageError, match="was changed again while its tests ran"):
+    why = "was changed again while its tests ran" if text else "could not run: .* no rules file"
+    with pytest.raises(UsageError, match=why):
         await proved(path, generation)
 
 

@@ -1,8 +1,8 @@
-"""Commands: arguments that may be options, code that would be made of events, variables."""
+"""Commands: arguments that may be options, code that would be made of events."""
 
 import pytest
 
-from tests.unit.config.checks import codes, findings
+from tests.unit.config.checks import codes
 
 SHELL = "rules: [{{id: a, from: shop, events: orders/paid, actions: {{shell: {{{0}}}}}}}]\n"
 
@@ -68,67 +68,6 @@ def test_what_stands_behind_code_or_is_none_may_be(words: tuple[str, ...]) -> No
     used = '  - {id: b, from: shop, events: orders/create, actions: {log: "{{ var.low }}"}}\n'
     rules = SHELL.format(f"argv: [{listed}]").replace("rules: [", "rules:\n  - ")
     assert codes("vars: {low: 1}\n" + rules.replace("}}]\n", "}}\n") + used) == []
-
-
-def script(text: str, more: str = "") -> list[str]:
-    lines = text.replace("\n", "\n          ")
-    head = "rules:\n  - id: a\n    from: shop\n    actions:\n      shell:\n"
-    found = findings(f"{head}        script: |\n          {lines}\n{more}")
-    assert {code for code, _, _ in found} <= {"variable-not-given"}
-    return [message.split("'")[1] for _, _, message in found]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "echo $A",
-        'echo "${A}" $A',
-        'x=1; echo "it\'s $A $x"',
-        'echo "$(cat "$A")"',
-        "echo `cat $A`",
-        "cat <<EOF\nit's $A\nEOF",
-        "cat <<-'EOF'\n$B '\nEOF\necho $A",
-        "echo ${A%.*} ${A#x} # $C don't",
-        "echo \\$B '$B' \"\\$B $A\"",
-        "f() { local b=$1; echo $b $A; }",
-        "echo $(( $A + 1 ))",
-    ],
-)
-def test_a_variable_that_nothing_sets(text: str) -> None:
-    assert script(text) == ["A"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "echo $HOME $PATH $LANG $WEBHOOK_JOB $PWD $$ $1 $# $@ ${#A}",
-        "A=1; B+=x; echo $A $B",
-        "read -r A B; echo $A $B",
-        "while read A; do echo $A; done",
-        "for A in 1 2; do echo $A; done",
-        "echo ${A:-x} ${B-} ${C:+x} ${D:?gone} ${E?gone}; : ${F:=1}; echo $F",
-        "export A=1; local B; echo $A $B",
-        ". ./env; echo $A",
-        "eval x; echo $A",
-        "awk '{print $NF, $A}' file",
-        "cat <<'EOF'\n$A\nEOF",
-        "printf -v A x; echo $A; getopts ab: B; echo $B",
-        'x=$(case $1 in a) echo "b";; esac); echo $A',
-        "echo 100$ $ $",
-    ],
-)
-def test_variables_that_are_set_or_may_be_absent(text: str) -> None:
-    assert script(text) == []
-
-
-def test_the_action_gives_variables_and_another_interpreter_reads_others() -> None:
-    assert script("echo $A", "        env: {A: x}") == []
-    assert script("echo $A", "        pass_env: [A]") == []
-    assert script("echo $A", "        files: {A: body}") == []
-    assert script("print $A", "        interpreter: [perl]") == []
-    assert script("echo $A", "        interpreter: [/bin/bash, -eu]") == ["A"]
-    assert argv("sh", "-c", "echo $A") == ["variable-not-given"]
-    assert argv("ssh", "host", "echo $A") == []
 
 
 def test_a_program_with_its_arguments_in_one_word() -> None:
