@@ -43,9 +43,12 @@ environment() {
   "$python" -m venv "$work/venv"
   export PATH="$work/venv/bin:$PATH"
   unset PYTHONPATH PYTHONHOME
-  python -m pip install -qq --disable-pip-version-check --require-hashes -r .ci/requirements.lock \
+  # uv takes a tenth of pip's time; where it cannot be had, pip does the same.
+  local install="python -m pip install -qq --disable-pip-version-check"
+  $install uv && install="uv pip install --quiet --python $work/venv/bin/python"
+  $install --require-hashes -r .ci/requirements.lock \
     || echo "NOT LOCKED: not all of .ci/requirements.lock could be installed: the newest versions are taken"
-  python -m pip install -qq --disable-pip-version-check --editable '.[test,dev,browser,docs,manifests,clients]'
+  $install --editable '.[test,dev,browser,docs,manifests,clients]'
   python --version
 }
 

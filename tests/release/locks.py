@@ -20,7 +20,10 @@ PROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("
 IMAGE = "deploy/requirements.lock"
 BUILD = "deploy/build.lock"
 CI = ".ci/requirements.lock"
-EXTRAS: Mapping[str, tuple[str, ...]] = {IMAGE: ("jwt", "postgres", "otel"), CI: ("test", "dev")}
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    IMAGE: ("jwt", "postgres", "otel"),
+    CI: ("test", "dev", "browser", "docs", "manifests", "clients"),
+}
 
 
 def wanted(lock: str) -> list[Requirement]:

@@ -25,7 +25,9 @@ def test_what_the_project_asks_for_is_pinned_within_its_range(lock: str) -> None
 def test_each_pin_has_hashes_and_nothing_names_a_place(lock: str) -> None:
     text = (ROOT / lock).read_text("utf-8")
     blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
-    assert len(blocks) == len(pinned(lock)) >= len(wanted(lock))
+    named = {canonicalize_name(re.split(r"[=;\s]", block)[0]) for block in blocks}
+    assert named == pinned(lock).keys()
+    assert len(named) >= len(wanted(lock))
     shape = re.compile(r"[\w.-]+==\S+( ; [^\n]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+\n")
     assert [block for block in blocks if not shape.fullmatch(block)] == []
 
