@@ -89,9 +89,12 @@ def check_formats(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
 def check_search(run: TypeWalk, node: Node, subject: Type) -> None:
     """`starts_with`, `ends_with`, `contains` and `glob` of a text that a literal is searched in."""
     other, literal = node.children
-    if other.kind == "literal" or (node.value not in _SEARCHES and node.value != "glob"):
-        return
-    if literal.kind != "literal" or not isinstance(literal.value, str) or not subject.surely(TEXT):
+    if (
+        other.kind == "literal"
+        or literal.kind != "literal"
+        or not isinstance(literal.value, str)
+        or not subject.surely(TEXT)
+    ):
         return
     if run.found_within(node) or not literal.value:
         return

@@ -18,7 +18,6 @@ from router.config.checks import (
     headers,
     lookalikes,
     names,
-    paths,
     redaction,
     rules,
     scripts,
@@ -104,11 +103,6 @@ CHECKS = (
         "unused-provider", "A provider of your own is used by no endpoint.", names.unused_providers
     ),
     _warned(
-        "same-rule",
-        "Two rules or actions do the same for the same events, so it is done twice.",
-        rules.same_rules,
-    ),
-    _warned(
         "listed-twice",
         "An event or endpoint is listed twice, or is part of another in the list.",
         rules.listed_twice,
@@ -117,11 +111,6 @@ CHECKS = (
         "header-never-there",
         "A header is read whose name has capitals, or is nearly one of the sender's.",
         headers.headers_never_there,
-    ),
-    _warned(
-        "path-not-served",
-        "A condition asks for a path of the request that no endpoint of the rule has.",
-        paths.paths_not_served,
     ),
     _warned(
         "not-a-template",
@@ -169,11 +158,6 @@ CHECKS = (
         attempts.answers_too_late,
     ),
     _warned(
-        "result-never-seen",
-        "`when` asks for a status or exit code that the action before cannot have ended with.",
-        attempts.results_never_seen,
-    ),
-    _warned(
         "secret-in-file", "A secret's value is written into the file.", secrets.secrets_in_file
     ),
     _warned(
@@ -182,19 +166,9 @@ CHECKS = (
         scripts.doubtful_scripts,
     ),
     _warned(
-        "arguments-in-one",
-        "An option and its value are one argument, with a blank between them.",
-        commands.options_with_values,
-    ),
-    _warned(
         "text-within-json",
         "A template stands in the quotes of JSON that is written by hand.",
         calls.texts_within_json,
-    ),
-    _warned(
-        "shell-operator",
-        "An argument is a sign of a shell (`|`, `>`, `&&`), and no shell reads `argv`.",
-        commands.shell_operators,
     ),
     _warned(
         "json-in-text",
