@@ -263,7 +263,7 @@ def _to_array(kinds: list[Type]) -> Type:
     return list_of(join(elements(kind), lone) if kind.kinds & LIST else lone)
 
 
-def _changed(kind: Type, change: Callable[[str], str], form: str) -> Type:
+def _changed(kind: Type, change: Callable[[str], str], form: str | None) -> Type:
     """What a function makes of a text, of each that is known."""
     return Type(
         TEXT,
@@ -302,10 +302,9 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "abs": lambda _: _NOT_NEGATIVE,
     "lower": lambda kinds: _changed(kinds[0], str.lower, "lower"),
     "upper": lambda kinds: _changed(kinds[0], str.upper, "upper"),
-    "trim": lambda kinds: _changed(kinds[0], str.strip, kinds[0].format or "trimmed"),
+    "trim": lambda kinds: _changed(kinds[0], str.strip, kinds[0].format),
     "domain_of": lambda _: Type(TEXT, format="domain"),
     "date": lambda _: Type(TEXT, format="day"),
-    "sha256": lambda _: Type(TEXT, format="hash"),
 }
 
 

@@ -15,13 +15,10 @@ from router.config.checks import (
     attempts,
     calls,
     commands,
-    headers,
     lookalikes,
     names,
-    redaction,
     rules,
     scripts,
-    secrets,
 )
 from router.config.checks.base import CompiledFile, FileCheck, Place, SourceSpan, TextSpan
 from router.yaml_source import SourceText, instead, opening, within
@@ -86,7 +83,7 @@ CHECKS = (
     FileCheck(
         "never-stored",
         "An action reads a field that its endpoint never stores.",
-        redaction.never_stored,
+        rules.never_stored,
         "right",
     ),
     FileCheck(
@@ -109,8 +106,8 @@ CHECKS = (
     ),
     _warned(
         "header-never-there",
-        "A header is read whose name has capitals, or is nearly one of the sender's.",
-        headers.headers_never_there,
+        "A header is read by a name with capitals.",
+        names.headers_never_there,
     ),
     _warned(
         "not-a-template",
@@ -157,9 +154,7 @@ CHECKS = (
         "Answers may take longer than an endpoint's sender waits for one.",
         attempts.answers_too_late,
     ),
-    _warned(
-        "secret-in-file", "A secret's value is written into the file.", secrets.secrets_in_file
-    ),
+    _warned("secret-in-file", "A secret's value is written into the file.", calls.secrets_in_file),
     _warned(
         "doubtful-script",
         "shellcheck, where it is installed, finds an error or a doubtful line in a script.",

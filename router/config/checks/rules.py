@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from router.config.checks.base import CompiledFile, Found
+from router.config.checks.base import CompiledFile, Found, TextSpan
 from router.config.rule_schema import ConditionEntry
 from router.config.rules import ALL
 from router.model.patterns import wildcard
+from router.rules.redacting import lost, reads
 from router.rules.specs import CompiledRule
 from router.typing.scenes import TypedSender
 from router.yaml_source import SourceText
+
+_BEFORE_STORED = frozenset({"'match'", "'group'"})
+"""Places that are read as a delivery comes in, before anything is stored."""
 
 
 def duplicate_rules(file: CompiledFile) -> Found:
@@ -128,3 +132,22 @@ def _twice(listed: Sequence[SourceText], within: Callable[[str, str], bool]) -> 
                 yield text, f"'{text.shown}' is listed twice"
         elif (whole := next((one for one in others if within(text.value, one)), None)) is not None:
             yield text, f"'{text.shown}' is part of '{whole}', which is in the list too"
+
+
+def never_stored(file: CompiledFile) -> Found:
+    """Actions, and their conditions, that read a field of which nothing is ever written."""
+    redacting = [(e.name, e.redact) for e in file.ruleset.endpoints.values() if e.redact]
+    for name, redact in redacting:
+        for texts in file.rules if redact.when == "stored" else ():
+            for written in texts.written if texts.rule.takes(name) else ():
+                if written.place in _BEFORE_STORED:
+                    continue
+                for expression, base in written.expressions:
+                    read = reads(expression.tree, file.ruleset.defines)
+                    for field, path in zip(redact.fields, redact.paths, strict=True):
+                        if lost([path], read):
+                            yield (
+                                TextSpan(written.text, base, base + len(expression.text)),
+                                f"'{field}' of '{name}' is never stored, so no action can read it",
+                                "read it in 'match', or write 'when: done' beside its 'redact'",
+                            )
