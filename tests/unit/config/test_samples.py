@@ -118,3 +118,10 @@ def test_the_same_template_twice_is_reported_at_each_rule() -> None:
     rules = header("{{ payload.customer }}", events="orders/paid")
     found = said(rules + rules.replace("id: a", "id: b"))
     assert [line for line, _, _ in found] == [17, 24]
+
+
+def test_a_template_that_one_rule_guards_is_reported_at_another() -> None:
+    rules = header("{{ payload.customer }}", events="orders/paid")
+    guarded = rules.replace("    actions:", "    match: payload.customer == null\n    actions:")
+    found = said(guarded + rules.replace("id: a", "id: b"))
+    assert [line for line, _, _ in found] == [25]
