@@ -10,7 +10,7 @@ from router.yaml_source import Sequence
 
 def delays_beyond_age(file: CompiledFile) -> Found:
     """Delays that no job lives to see: the first of each schedule."""
-    for entry in _policies(file):
+    for entry in policies(file):
         total = 0
         node = entry.at("schedule")
         for at, delay in enumerate(entry.schedule or ()):
@@ -23,7 +23,8 @@ def delays_beyond_age(file: CompiledFile) -> Found:
                 break
 
 
-def _policies(file: CompiledFile) -> Iterator[RetryEntry]:
+def policies(file: CompiledFile) -> Iterator[RetryEntry]:
+    """Every `retry` of the file, and what stands under `retries`."""
     rules = file.entries
     given = [entry for _, entry in file.context.file.retries or ()]
     given += [rule.retry for rule in rules if rule.retry]

@@ -3,8 +3,8 @@
 from collections.abc import Container
 from typing import Any
 
+from router.config.checks.attempts import policies
 from router.config.checks.base import CompiledFile, Found, TextSpan
-from router.config.rule_schema import RetryEntry
 from router.expressions.nodes import Node, walk
 from router.expressions.reads import WHOLE
 from router.suggest import FixHint
@@ -60,11 +60,7 @@ def unused_definitions(file: CompiledFile) -> Found:
 
 def unused_retries(file: CompiledFile) -> Found:
     """Retry policies that no rule and no action names."""
-    rules = file.entries
-    given: list[RetryEntry | None] = [rule.retry for rule in rules]
-    given += [action.retry for rule in rules for action in rule.actions or ()]
-    given += [action.retry for _, action in file.context.file.actions or ()]
-    used = {one.name.value for one in given if one and one.name}
+    used = {one.name.value for one in policies(file) if one.name}
     return _unused(file.context.file.retries, used, "retry policy")
 
 
