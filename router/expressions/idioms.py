@@ -109,7 +109,7 @@ def translated(fault: ExpressionError, text: str) -> ExpressionError:
             continue
         written = words or "{no}" + _words(found["op"], several=True)
         if not words and "{v}" not in written:
-            return fault
+            return fault  # a word between two values that is none of NAMES
         parts = _parts(found)
         message = f"'{parts['op']}' is not an operator" if "op" in parts else fault.message
         written = written.format(**parts)
