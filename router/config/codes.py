@@ -89,9 +89,6 @@ PLACES = {
     "nothing-verified": Code("An endpoint has neither `secrets` nor `verify: none`."),
     "verify-conflict": Code("An endpoint has both `secrets` and `verify: none`."),
     "address-unknown": Code("The sender signs the address that it was told, and none is given."),
-    "path-never-there": Code(
-        "A path of your own definition reads what can never be in an event.", "warning"
-    ),
     "weak-proof": Code("A signature of your own definition proves less than it could.", "warning"),
     "not-for-provider": Code("This key or value means nothing for the endpoint's provider."),
     "no-address": Code("An endpoint has neither `id` nor `paths`."),
@@ -175,7 +172,6 @@ TESTS = {
     "bad-case": Code("The cases of a test do not fit what it names."),
     "bad-reply": Code("An action of this kind cannot have this reply."),
     "bad-expectation": Code("Nothing is expected, or something that can never happen."),
-    "never-met": Code("A test expects what cannot come of what it sends.", "warning"),
 }
 TYPES = {
     "misspelt-field": Code("A field's name is close to one that the payload has.", meant=True),
@@ -199,9 +195,6 @@ TYPES = {
     ),
     "wrong-argument": Code("A function's argument has a type that it does not take.", meant=True),
     "always-fails": Code("A call fails whatever comes.", meant=True),
-    "swapped-arguments": Code(
-        "A function is given what to look for first, and where to look second.", "warning"
-    ),
     "wrong-format": Code(
         "A text is compared with one that is never written so: other letters, another form.",
         "warning",

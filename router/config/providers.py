@@ -17,7 +17,6 @@ from router.config.spelling import ID
 from router.model.settings import OWN
 from router.providers import Definition, Provider
 from router.providers.definition import VerifyRule
-from router.providers.event_paths import never_there
 from router.providers.proof_validation import doubts, rule_problems
 from router.providers.validation import problems, ways
 from router.yaml_source import Entry, Node, SourceText, Table, keys_of, node_at
@@ -152,8 +151,6 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
     for way, rule in ways(definition):
         for key, text in doubts(rule):
             context.warning("weak-proof", text, node_at(entry.node, (*way, key)))
-    for path, text, meant in never_there(definition):
-        context.warning("path-never-there", text, node_at(entry.node, path), meant)
     return definition
 
 

@@ -2,7 +2,6 @@
 
 from router.config.context import LoadContext
 from router.config.expectations import Expectations
-from router.config.never_held import NeverHeld
 from router.config.replies import ReplyCompiler
 from router.config.senders import EndpointSenders
 from router.config.steps import StepCompiler
@@ -26,7 +25,6 @@ class Trials:
             own_events=any(OWN in (rule.sources or ()) for rule in rules),
         )
         self._expectations = Expectations(context, rules)
-        self._never_held = NeverHeld(context, self._expectations.rules)
         self._names: dict[str, int] = {}
 
     def compile(self, entries: list[TrialEntry]) -> tuple[Trial, ...]:
@@ -40,8 +38,6 @@ class Trials:
         broken = not entry.send or any(step.broken for step in entry.send)
         if entry.send == [] or not (broken or any(step.requests for step in sends)):
             self.context.error("bad-step", "this test sends nothing", entry.key_at("send"))
-        if self.context.tested:
-            self._never_held.check(entry, sends)
         return Trial(
             name=self._name(entry),
             file=source.path_at(start),

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.suggest import FixHint
-from router.typing.argument_order import are_swapped, check_default, check_order, check_replace
 from router.typing.doomed import constant_result, membership
 from router.typing.equality import may_equal
 from router.typing.fields import mark_words
@@ -47,7 +46,7 @@ from router.typing.run import TypeScope, TypeWalk
 
 _NEVER_FAILS = frozenset({"type", "to_array", "not_null", "exists", "default", "now"})
 _NULL_TOO = frozenset({"to_number", "avg", "max", "min", "max_by", "min_by", "not_null", "capture"})
-_SEARCHING = frozenset({"starts_with", "ends_with", "contains", "glob", "split"})
+_SEARCHING = frozenset({"starts_with", "ends_with", "contains", "glob"})
 _RESULT = {
     "any": ANY,
     "boolean": Type(BOOLEAN),
@@ -68,13 +67,8 @@ def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         return special(run, node, view)
     mark_words(run, node.children, right_is_word=False)
     kinds = _arguments(run, node, view)
-    if not are_swapped(run, function, node, kinds):
-        for at, (argument, kind) in enumerate(zip(node.children, kinds, strict=True)):
-            _check_argument(run, function, function.parameter(at), (argument, kind))
-    if function.name in _SEARCHING:
-        check_order(run, node, kinds)
-    if function.name == "replace":
-        check_replace(run, node, kinds)
+    for at, (argument, kind) in enumerate(zip(node.children, kinds, strict=True)):
+        _check_argument(run, function, function.parameter(at), (argument, kind))
     if function.name == "contains":
         _check_contains(run, node, kinds)
     if function.name == "matches":
@@ -269,7 +263,7 @@ def _to_array(kinds: list[Type]) -> Type:
     return list_of(join(elements(kind), lone) if kind.kinds & LIST else lone)
 
 
-def _changed(kind: Type, change: Callable[[str], str], form: str) -> Type:
+def _changed(kind: Type, change: Callable[[str], str], form: str | None) -> Type:
     """What a function makes of a text, of each that is known."""
     return Type(
         TEXT,
@@ -308,10 +302,9 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "abs": lambda _: _NOT_NEGATIVE,
     "lower": lambda kinds: _changed(kinds[0], str.lower, "lower"),
     "upper": lambda kinds: _changed(kinds[0], str.upper, "upper"),
-    "trim": lambda kinds: _changed(kinds[0], str.strip, kinds[0].format or "trimmed"),
+    "trim": lambda kinds: _changed(kinds[0], str.strip, kinds[0].format),
     "domain_of": lambda _: Type(TEXT, format="domain"),
     "date": lambda _: Type(TEXT, format="day"),
-    "sha256": lambda _: Type(TEXT, format="hash"),
 }
 
 
@@ -333,10 +326,7 @@ def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 
 def _default(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, fallback = (run.value(child, view) for child in node.children)
-    if not first.kinds & NOTHING:
-        check_default(run, node, fallback)
-        return first
-    return join(there(first), fallback)
+    return join(there(first), fallback) if first.kinds & NOTHING else first
 
 
 def _exists(run: TypeWalk, node: Node, view: TypeScope) -> Type:

@@ -11,7 +11,6 @@ from router.expressions.functions_number import to_number
 from router.expressions.nodes import Node
 from router.expressions.value import build
 from router.expressions.verdict import VALUE
-from router.typing.formats import FORMATS
 from router.typing.lattice import ABSENT, FALSE, FAULT, TEXT, TRUE, Type, constant
 from router.typing.run import TypeWalk
 
@@ -25,7 +24,6 @@ _SPECIMENS: dict[str, Any] = {
 }
 """Functions that some of their further arguments make fail, and a first one that does not."""
 _NUMBERS = frozenset({"decimal", "to_number"})
-_TIMES = frozenset({"date", "age"})
 
 
 def constant_result(run: TypeWalk, node: Node, kinds: list[Type]) -> Type | None:
@@ -43,7 +41,7 @@ def constant_result(run: TypeWalk, node: Node, kinds: list[Type]) -> Type | None
         found = _evaluated(run, replace(node, children=(first, *rest)), rest[0])
         if found.kinds == FAULT:
             return found
-    if node.value in _NUMBERS | _TIMES:
+    if node.value in _NUMBERS:
         _check_shown(run, node, kinds[0])
     return None
 
@@ -92,21 +90,15 @@ def _fails(run: TypeWalk, place: Node, reason: str) -> None:
 
 
 def _check_shown(run: TypeWalk, node: Node, kind: Type) -> None:
-    """A text that shows no number, or no time."""
-    if not kind.surely(TEXT):
+    """A text whose known values show no number."""
+    words = kind.texts or kind.known
+    if not words or not kind.surely(TEXT) or any(map(_is_number, words)):
         return
     [argument] = node.children
-    said, numbers = run.source(argument), node.value in _NUMBERS
-    form = FORMATS.get(kind.format or "")
-    if form is not None and not (form.numbers if numbers else form.times):
-        about = form.about
-    elif numbers and (words := kind.texts or kind.known) and not any(map(_is_number, words)):
-        about = f"one of {', '.join(map(repr, sorted(words)[:3]))}"
-    else:
-        return
+    about = f"one of {', '.join(map(repr, sorted(words)[:3]))}"
     gives = "gives null" if node.value == "to_number" else "fails"
-    message = f"{node.value}() always {gives} here: {said} is {about}, and shows no "
-    run.warn("always-fails", message + ("number" if numbers else "time"), argument)
+    message = f"{node.value}() always {gives} here: {run.source(argument)} is {about}"
+    run.warn("always-fails", f"{message}, and shows no number", argument)
 
 
 def _is_number(text: str) -> bool:

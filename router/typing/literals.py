@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Literal
 
 from router.expressions.nodes import Node
 from router.suggest import FixHint, begun_alike, by_beginning, closest, meaning
-from router.typing.formats import Format, differ, misfits
+from router.typing.formats import Format, Place, differ, misfits
 from router.typing.lattice import NULL, TEXT, Type
 from router.typing.run import TypeWalk, span_of
 
-Place = Literal["begin", "part", "end"]
 _SHOWN_MAX = 8
 _ANSWER = re.compile(r"write ('[^']*')")
 _SEARCHES: dict[str, tuple[Place, str, Callable[[str, str], bool]]] = {
@@ -89,9 +87,12 @@ def check_formats(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
 def check_search(run: TypeWalk, node: Node, subject: Type) -> None:
     """`starts_with`, `ends_with`, `contains` and `glob` of a text that a literal is searched in."""
     other, literal = node.children
-    if other.kind == "literal" or (node.value not in _SEARCHES and node.value != "glob"):
-        return
-    if literal.kind != "literal" or not isinstance(literal.value, str) or not subject.surely(TEXT):
+    if (
+        other.kind == "literal"
+        or literal.kind != "literal"
+        or not isinstance(literal.value, str)
+        or not subject.surely(TEXT)
+    ):
         return
     if run.found_within(node) or not literal.value:
         return
@@ -114,7 +115,8 @@ def _check_glob(run: TypeWalk, sides: tuple[Node, Node], subject: Type) -> None:
     if not parts:
         check_word(run, literal, other, subject)
         return
-    for place, text in (("begin", first), *(("part", p) for p in parts[:-1]), ("end", parts[-1])):
+    places: list[tuple[Place, str]] = [("begin", first), *(("part", p) for p in parts[:-1])]
+    for place, text in (*places, ("end", parts[-1])):
         if (wrong := misfits(subject.format, text, place)) is not None:
             _say(run, sides, wrong, "fits", str(literal.value))
             return

@@ -20,15 +20,9 @@ from router.typing.run import TypeWalk
 
 _MAYBE_TEXT = Type(TEXT | NULL)
 _REGEX = re.compile(
-    r"""^\^ | [^*$]\$$ | \.\*\$$   # ends of the text
-      | \\[dDwWsSbB.+*/]           # classes, and signs made plain
-      | \[\^?(?:0-9|a-z|A-Z)
-      | \([^()]*\|[^()]*\) | \.\+
-      | ^\.\*.*\.\*$ | ^refs/(?:.*/)?\.\* # no part of a ref begins with a point
-    """,
-    re.VERBOSE,
+    r"^\^|[^*$]\$$|\.\*\$$|\\[dDwWsSbB.+*/]|\[\^?(?:0-9|a-z|A-Z)|\([^()]*\|[^()]*\)|\.\+"
+    r"|^\.\*.*\.\*$|^refs/(?:.*/)?\.\*"  # no part of a ref begins with a point
 )
-
 _IN_SLASHES = re.compile(r"^/(?=\^)|(?<=[^\\]\$)/[a-z]*$")
 
 _SLASHES = re.compile(r"^/|/[a-z]*$")

@@ -33,7 +33,6 @@ Code = Literal[
     "provider-alias",
     "regex-in-glob",
     "root-in-filter",
-    "swapped-arguments",
     "text-as-number",
     "unknown-field",
     "unknown-name",

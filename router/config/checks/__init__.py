@@ -15,13 +15,9 @@ from router.config.checks import (
     attempts,
     calls,
     commands,
-    headers,
     lookalikes,
     names,
-    paths,
-    redaction,
     rules,
-    secrets,
 )
 from router.config.checks.base import CompiledFile, FileCheck, Place, SourceSpan, TextSpan
 from router.yaml_source import SourceText, instead, opening, within
@@ -86,7 +82,7 @@ CHECKS = (
     FileCheck(
         "never-stored",
         "An action reads a field that its endpoint never stores.",
-        redaction.never_stored,
+        rules.never_stored,
         "right",
     ),
     FileCheck(
@@ -103,24 +99,14 @@ CHECKS = (
         "unused-provider", "A provider of your own is used by no endpoint.", names.unused_providers
     ),
     _warned(
-        "same-rule",
-        "Two rules or actions do the same for the same events, so it is done twice.",
-        rules.same_rules,
-    ),
-    _warned(
         "listed-twice",
         "An event or endpoint is listed twice, or is part of another in the list.",
         rules.listed_twice,
     ),
     _warned(
         "header-never-there",
-        "A header is read whose name has capitals, or is nearly one of the sender's.",
-        headers.headers_never_there,
-    ),
-    _warned(
-        "path-not-served",
-        "A condition asks for a path of the request that no endpoint of the rule has.",
-        paths.paths_not_served,
+        "A header is read by a name with capitals.",
+        names.headers_never_there,
     ),
     _warned(
         "not-a-template",
@@ -162,28 +148,11 @@ CHECKS = (
         "Answers may take longer than an endpoint's sender waits for one.",
         attempts.answers_too_late,
     ),
-    _warned(
-        "result-never-seen",
-        "`when` asks for a status or exit code that the action before cannot have ended with.",
-        attempts.results_never_seen,
-    ),
-    _warned(
-        "secret-in-file", "A secret's value is written into the file.", secrets.secrets_in_file
-    ),
-    _warned(
-        "arguments-in-one",
-        "An option and its value are one argument, with a blank between them.",
-        commands.options_with_values,
-    ),
+    _warned("secret-in-file", "A secret's value is written into the file.", calls.secrets_in_file),
     _warned(
         "text-within-json",
         "A template stands in the quotes of JSON that is written by hand.",
         calls.texts_within_json,
-    ),
-    _warned(
-        "shell-operator",
-        "An argument is a sign of a shell (`|`, `>`, `&&`), and no shell reads `argv`.",
-        commands.shell_operators,
     ),
     _warned(
         "json-in-text",

@@ -1,11 +1,12 @@
-"""Checks of where `http` actions go, and of the secrets that they take there."""
+"""Checks of where `http` actions go, and of secrets: written down, or taken there."""
 
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from router.config.checks.base import CompiledFile, Found, Place, TextSpan
+from router.config.checks.base import CompiledFile, Found, Place, SourceSpan, TextSpan
 from router.config.checks.commands import never_dashed
+from router.config.context import NAMING_HINT
 from router.config.kinds.http import BODIES, HttpEntry
 from router.config.schema import AuthEntry
 from router.config.settings import parsed_url
@@ -15,6 +16,7 @@ from router.kinds.http import HttpSpec
 from router.kinds.templates import texts_in
 from router.rules.ruleset import Ruleset
 from router.yaml_source import Entry, Scalar, SourceText
+from router.yaml_source.credentials import written_secrets
 
 _JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"\d])")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -62,6 +64,17 @@ def texts_within_json(file: CompiledFile) -> Found:
                         "this value stands between quotes of JSON: one with a quote breaks it",
                         "write the body as YAML under 'json': there all values are escaped",
                     )
+
+
+def secrets_in_file(file: CompiledFile) -> Found:
+    """Credentials that are written down; those of tests and of providers' samples are made up."""
+    entry = file.context.file
+    apart = [test.node for test in entry.tests or ()]
+    apart += [provider.node for _, provider in entry.providers or ()]
+    for start, end in written_secrets(file.context.report.source.text):
+        if not any(node.start <= start < node.end for node in apart):
+            message = "this is a secret's value: whoever reads the file knows it"
+            yield SourceSpan(start, end), message, NAMING_HINT
 
 
 def secrets_in_clear(file: CompiledFile) -> Found:

@@ -1,8 +1,6 @@
 """Checks of the commands of `shell` actions."""
 
-import re
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from router.config.checks.base import CompiledFile, Found
 from router.config.kinds.shell import ShellEntry
@@ -12,18 +10,12 @@ from router.expressions.nodes import path_of
 from router.kinds.shell import ShellSpec
 from router.typing.infer import value_type
 from router.typing.lattice import TEXT, Type
-from router.yaml_source import shown
 
 _SAFE_ROOTS = frozenset(
     {"event", "action", "topic", "endpoint", "provider", "delivery", "shop", "repository", "var"}
 )
 _SAFE_FORMATS = frozenset({"timestamp", "date", "url", "ip", "money"})
 _SAFE_FUNCTIONS = frozenset({"sha256", "base64", "date", "now", "to_string"})
-_OPTION_WITH_VALUE = re.compile(r"--[a-z][a-z0-9-]*[ ]+(?=\S)")
-_OPERATORS = frozenset({"|", "||", "&&", ">", ">>", "<", "2>", "2>>", "&>"})
-_JOINED = frozenset({"2>&1", "1>&2", ">&2", "2>/dev/null", ">/dev/null"})
-_WITH_OPERATORS = frozenset({"expr", "test", "[", "ssh", "watch", "parallel"})
-"""Programs to which such a sign means something."""
 _SAFE_NAMES = (
     "id",
     "sha",
@@ -53,36 +45,6 @@ def arguments_like_options(file: CompiledFile) -> Found:
                     text,
                     "this argument is all the event's: if it begins with '-', the job is dead",
                     'put "--" before it, for the program to take what follows as no option',
-                )
-
-
-def options_with_values(file: CompiledFile) -> Found:
-    """`--name value` in one word, which no program takes for two."""
-    for _, entry, _ in _commands(file):
-        for text in (entry.argv or [])[1:]:
-            if (found := _OPTION_WITH_VALUE.match(text.value)) is not None:
-                option, value = found[0].strip(), text.value[found.end() :]
-                yield (
-                    text,
-                    f"'{text.shown}' is one argument, its blank included",
-                    f"write two: {option}, {shown(value)}",
-                )
-
-
-def shell_operators(file: CompiledFile) -> Found:
-    """`|` and `>` as arguments: no shell reads them, so the program is given them."""
-    for _, entry, _ in _commands(file):
-        words = [text.value for text in entry.argv or ()]
-        if not words or PurePath(words[0]).name in _WITH_OPERATORS:
-            continue
-        for at, text in enumerate(entry.argv or ()):
-            first = 1 if text.value in ("&&", "||") else 2
-            between = first <= at < len(words) - 1 and not words[at - 1].startswith("-")
-            if text.value in _JOINED or (text.value in _OPERATORS and between):
-                yield (
-                    text,
-                    f"no shell reads this: '{words[0]}' is given '{text.value}' and what follows",
-                    "write a 'script', with values of the event in 'env'",
                 )
 
 

@@ -1,11 +1,13 @@
-"""Checks of the names that a file gives: those that nothing uses, and those in circles."""
+"""Checks of names: those that nothing uses, those in circles, and those of headers."""
 
 from collections.abc import Container
 from typing import Any
 
-from router.config.checks.base import CompiledFile, Found
-from router.config.rule_schema import RetryEntry
+from router.config.checks.attempts import policies
+from router.config.checks.base import CompiledFile, Found, TextSpan
+from router.expressions.nodes import Node, walk
 from router.expressions.reads import WHOLE
+from router.suggest import FixHint
 from router.yaml_source import SourceText, Table
 
 
@@ -58,11 +60,7 @@ def unused_definitions(file: CompiledFile) -> Found:
 
 def unused_retries(file: CompiledFile) -> Found:
     """Retry policies that no rule and no action names."""
-    rules = file.entries
-    given: list[RetryEntry | None] = [rule.retry for rule in rules]
-    given += [action.retry for rule in rules for action in rule.actions or ()]
-    given += [action.retry for _, action in file.context.file.actions or ()]
-    used = {one.name.value for one in given if one and one.name}
+    used = {one.name.value for one in policies(file) if one.name}
     return _unused(file.context.file.retries, used, "retry policy")
 
 
@@ -87,6 +85,32 @@ def unused_endpoints(file: CompiledFile) -> Found:
                 f"no rule takes the events of the endpoint '{name.shown}'",
                 "they are accepted and stored, and nothing happens",
             )
+
+
+def headers_never_there(file: CompiledFile) -> Found:
+    """Headers that expressions read by a name with capitals."""
+    for written in file.written:
+        for expression, base in written.expressions if "headers" in written.text.value else ():
+            for read in filter(None, (_header_of(node) for node, _, _ in walk(expression.tree))):
+                name, start = str(read.value), base + read.start
+                if (lower := name.lower()) != name:
+                    message = f"no header is called '{name}': their names are lower case here"
+                    quote = "'" if written.text.value.startswith("'", start) else '"'
+                    hint = FixHint(f'write headers."{lower}"', f"{quote}{lower}{quote}")
+                    yield TextSpan(written.text, start, base + read.end), message, hint
+
+
+def _header_of(node: Node) -> Node | None:
+    """The name in `headers.NAME`, `results.ID.headers.NAME` and `lookup(headers, 'NAME')`."""
+    lookup = node.kind == "call" and node.value == "lookup"
+    if not lookup and node.kind != "chain":
+        return None
+    path = node.children[0] if lookup else node
+    steps = [one for one in path.children or (path,) if one.kind != "root"]
+    steps += node.children[1:2] if lookup else ()
+    names = [one.value for one in steps]
+    at = 1 if names[:1] == ["headers"] else 3 if names[:3:2] == ["results", "headers"] else 9
+    return steps[at] if at < len(steps) and isinstance(names[at], str) else None
 
 
 def _unread(file: CompiledFile, table: Table[Any] | None, root: str, what: str) -> Found:

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from router.config.checks.base import CompiledFile, Found
-from router.config.rule_schema import ActionEntry, ConditionEntry
-from router.config.rule_types import RuleTexts
+from router.config.checks.base import CompiledFile, Found, TextSpan
+from router.config.rule_schema import ConditionEntry
 from router.config.rules import ALL
 from router.model.patterns import wildcard
+from router.rules.redacting import lost, reads
 from router.rules.specs import CompiledRule
 from router.typing.scenes import TypedSender
-from router.yaml_source import Mapping, Node, Scalar, SourceText
+from router.yaml_source import SourceText
 
-_TWINS_MAX = 20
+_BEFORE_STORED = frozenset({"'match'", "'group'"})
+"""Places that are read as a delivery comes in, before anything is stored."""
 
 
 def duplicate_rules(file: CompiledFile) -> Found:
@@ -133,73 +134,20 @@ def _twice(listed: Sequence[SourceText], within: Callable[[str, str], bool]) -> 
             yield text, f"'{text.shown}' is part of '{whole}', which is in the list too"
 
 
-def same_rules(file: CompiledFile) -> Found:
-    """Live rules, and actions of a rule, that do what another does for the same events."""
-    for entry in file.entries:
-        yield from _same_actions(entry.actions or ())
-    alike: dict[tuple[object, ...], list[RuleTexts]] = {}
-    for texts in file.rules:
-        rule = texts.rule
-        if rule.mode == "live":
-            conditions = frozenset(condition.source for condition in rule.match)
-            kinds = tuple(action.kind for action in rule.actions)
-            key = (conditions, kinds, rule.otherwise, rule.per_delivery)
-            alike.setdefault(key, []).append(texts)
-    for group in alike.values():
-        yield from _same(file, group)
-
-
-def _same(file: CompiledFile, alike: list[RuleTexts]) -> Found:
-    """Those of some rules with the same conditions that have the same actions and events too."""
-    first: dict[object, list[RuleTexts]] = {}
-    for texts in alike if len(alike) > 1 else ():
-        entry = texts.entry
-        content = tuple(_done_by(action) for action in entry.actions or ())
-        others = first.setdefault(content, [])
-        twin = next((one for one in others[:_TWINS_MAX] if _overlap(one.rule, texts.rule)), None)
-        others.append(texts)
-        if twin is not None and entry.id is not None and twin.entry.id is not None:
-            where = file.context.report.source.where(twin.entry.id.node.start, entry.id.node.start)
-            yield (
-                entry.id,
-                f"this rule does the same as '{twin.rule.id}' in {where}, so it is done twice",
-                "remove one of them",
-            )
-
-
-def _same_actions(actions: Sequence[ActionEntry]) -> Found:
-    seen: set[object] = set()
-    for entry in actions if len(actions) > 1 else ():
-        content = _done_by(entry)
-        if content in seen:
-            yield entry.node, "another action of this rule does the same, so it is done twice"
-        seen.add(content)
-
-
-def _done_by(entry: ActionEntry) -> object:
-    """What an action says, but for its name."""
-    pairs = entry.node if isinstance(entry.node, Mapping) else ()
-    return frozenset((key.value, _content(value)) for key, value in pairs if key.value != "id")
-
-
-def _content(node: Node) -> object:
-    """What a node says, however it is written."""
-    if isinstance(node, Scalar):
-        return node.value
-    if isinstance(node, Mapping):
-        return frozenset((key.value, _content(value)) for key, value in node)
-    return tuple(_content(item) for item in node.items)
-
-
-def _overlap(one: CompiledRule, other: CompiledRule) -> bool:
-    """Whether some event is surely for both."""
-    if one.sources is None:
-        one, other = other, one
-    together = one.sources is None or any(other.takes(endpoint) for endpoint in one.sources)
-    return together and (_shares(one, other) or _shares(other, one))
-
-
-def _shares(one: CompiledRule, other: CompiledRule) -> bool:
-    if one.events is None or other.events is None:
-        return True
-    return any(wildcard(pattern, event) for event in one.events for pattern in other.events)
+def never_stored(file: CompiledFile) -> Found:
+    """Actions, and their conditions, that read a field of which nothing is ever written."""
+    redacting = [(e.name, e.redact) for e in file.ruleset.endpoints.values() if e.redact]
+    for name, redact in redacting:
+        for texts in file.rules if redact.when == "stored" else ():
+            for written in texts.written if texts.rule.takes(name) else ():
+                if written.place in _BEFORE_STORED:
+                    continue
+                for expression, base in written.expressions:
+                    read = reads(expression.tree, file.ruleset.defines)
+                    for field, path in zip(redact.fields, redact.paths, strict=True):
+                        if lost([path], read):
+                            yield (
+                                TextSpan(written.text, base, base + len(expression.text)),
+                                f"'{field}' of '{name}' is never stored, so no action can read it",
+                                "read it in 'match', or write 'when: done' beside its 'redact'",
+                            )

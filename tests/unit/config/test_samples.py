@@ -16,7 +16,7 @@ endpoints:
   code: {id: 9c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: github, verify: none}
 rules:
 """
-QUIET = {"unused-secret", "unused-define", "unused-endpoint", "same-rule", "unknown-field"}
+QUIET = {"unused-secret", "unused-define", "unused-endpoint", "unknown-field"}
 
 
 def said(rules: str) -> list[tuple[int, int, str]]:
@@ -118,3 +118,10 @@ def test_the_same_template_twice_is_reported_at_each_rule() -> None:
     rules = header("{{ payload.customer }}", events="orders/paid")
     found = said(rules + rules.replace("id: a", "id: b"))
     assert [line for line, _, _ in found] == [17, 24]
+
+
+def test_a_template_that_one_rule_guards_is_reported_at_another() -> None:
+    rules = header("{{ payload.customer }}", events="orders/paid")
+    guarded = rules.replace("    actions:", "    match: payload.customer == null\n    actions:")
+    found = said(guarded + rules.replace("id: a", "id: b"))
+    assert [line for line, _, _ in found] == [25]

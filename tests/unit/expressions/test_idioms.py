@@ -7,9 +7,9 @@ import pytest
 from router.errors import ExpressionError
 from router.expressions import compile as compiled
 from router.expressions import compile_template, hint_of_field, hint_of_root
-from router.expressions.idiom_tables import ROOTS, ROWS
+from router.expressions.idioms import ROOTS, ROWS
 
-FORMS = ("no", "sign", "x_dots", "v_small", "v_glob", "v_digits")
+FORMS = ("no", "sign", "v_small", "v_name", "v_null", "v_glob", "v_digits")
 """What idioms.py makes of the groups of a row."""
 
 EXPRESSIONS = [
@@ -23,33 +23,21 @@ EXPRESSIONS = [
     ("payload.name.toLowerCase() == 'x'", "toLowerCase", "lower(payload.name)"),
     ("payload.items.length() > 3", "length()", "length(payload.items)"),
     ("payload.items.some(i => i.sku == 'A')", "=", "payload.items[?sku == 'A']"),
-    ("payload.total.toFixed(2) > 5", "toFixed", "round(payload.total, 2)"),
     ("JSON.stringify(payload.x) == 'y'", "stringify", "to_string(payload.x)"),
-    ("payload.x === 'y'", "===", "'=='"),
-    ("payload.x !== 'y'", "!==", "'!='"),
+    ("payload.x === 'y'", "===", "write =="),
+    ("payload.x !== 'y'", "!==", "write !="),
     ("payload.test ? false : true", "?", "if(payload.test, false, true)"),
     ("payload.a ?? 'x'", "?", "default(payload.a, 'x')"),
     ("payload.a ?: 'x'", "?", "default(payload.a, 'x')"),
     ("payload.a?.b == 'x'", "?", "'.'"),
-    (
-        "payload.a ?",
-        "?",
-        "for a choice write if(condition, a, b), for a fallback default(value, b)",
-    ),
     ("payload['x'] == 'y'", "'x'", "payload.x"),
     ('payload["x"]["y"] == 1', '"x"', "payload.x.y"),
     ('payload["x-y"] == 1', '"x-y"', 'payload."x-y"'),
-    (
-        "payload[name]",
-        "name",
-        "payload.name, or lookup(payload, name) for the field that name names",
-    ),
     ("req.headers['X-Id'] == 'a'", "'X-Id'", 'write headers."x-id"'),
     ("${payload.x} == 'y'", "{", "payload.x"),
-    ("typeof payload.x == 'string'", "payload", "type(payload.x)"),
-    ("payload.a =! 'x'", "=!", "'!='"),
-    ("payload.a =< 5", "=<", "'<='"),
-    ("payload.a => 5", "=", "'>=' for 'at least', and list[?condition] for a search"),
+    ("payload.a =! 'x'", "=!", "write !="),
+    ("payload.a =< 5", "=<", "write <="),
+    ("payload.a => 5", "=>", "write >="),
     # Python
     ("payload.email.lower() == 'x'", "lower()", "lower(payload.email)"),
     ("payload.get('action') == 'opened'", "get", "payload.action"),
@@ -62,61 +50,35 @@ EXPRESSIONS = [
     ("not payload.x", "not", "!payload.x"),
     ("not (payload.a == 'b')", "not", "!(payload.a == 'b')"),
     ("len(payload.items) > 3", "len", "length(payload.items)"),
-    ("'x' if payload.a else 'y'", "if", "if(payload.a, 'x', 'y')"),
     ("re.match('^a', payload.x)", "match", "matches(payload.x, '^a')"),
-    (
-        "any(i for i in payload.items)",
-        "for",
-        "payload.items[].field for what each element has, payload.items[?condition]",
-    ),
     ("payload.price * 2 > 5", "*", "mul(payload.price, 2)"),
-    ("payload.price / 2", "/", "div(payload.price, 2)"),
-    ("payload.a - payload.b", "-", "sub(payload.a, payload.b)"),
-    ("'a' + payload.b", "+", "concat('a', payload.b)"),
-    ("payload.a + 'b'", "+", "concat(payload.a, 'b')"),
     # SQL
     ("payload.x IS NULL", "IS", "payload.x == null"),
-    ("payload.x <> 'y'", "<>", "'!='"),
+    ("payload.x <> 'y'", "<>", "write !="),
     ("payload.x IN ('a', 'b')", "IN", "contains(['a', 'b'], payload.x)"),
     ("payload.x LIKE '%ab%'", "LIKE", "glob(payload.x, '*ab*')"),
     ("payload.x NOT LIKE 'ab%'", "NOT", "!glob(payload.x, 'ab*')"),
-    ("payload.x between 5 and 10", "between", "payload.x >= 5 && payload.x <= 10"),
     ("coalesce(payload.x, 'y')", "coalesce", "default(payload.x, 'y')"),
-    ("payload->>'x' == 'y'", "-", "payload.x"),
     # regular expressions
     ("payload.x =~ /^ab.*$/i", "=", "matches(payload.x, '^ab.*$')"),
     ('payload.x !~ "^ab"', "~", "!matches(payload.x, '^ab')"),
     ("payload.x matches '^ab'", "matches", "matches(payload.x, '^ab')"),
-    ("payload.x ~", "~", "matches(text, 'pattern'), or glob(text, 'pattern*')"),
     # words
     ("payload.a contains 'x'", "contains", "contains(payload.a, 'x')"),
     ("payload.a not contains 'x'", "not", "!contains(payload.a, 'x')"),
     ("payload.a starts with 'x'", "starts", "starts_with(payload.a, 'x')"),
     ("payload.a equals 'x'", "equals", "payload.a == 'x'"),
-    ("exists payload.x", "payload", "exists(payload.x)"),
     ("payload.a == 'x'; payload.b == 'y'", ";", "&&"),
     ("payload.a == 'x', payload.b == 'y'", ",", "&&"),
     # jq, JSONPath, CEL, workflow expressions, n8n
     (".action == 'opened'", ".", "payload.action"),
     ("length(.items) > 3", ".", "payload.items"),
-    ("$..name == 'x'", ".", "each of its steps, from payload on"),
-    ("payload/x == 'y'", "/", "payload.x"),
-    ("payload.items.[0].sku", "0", "payload.items[0]"),
-    (
-        "payload.items.exists(i, i.sku == 'A')",
-        "exists(i, i.sku == 'A')",
-        "payload.items[?sku == 'A']",
-    ),
     ("has(payload.x)", "has", "exists(payload.x)"),
     ("payload.tags.has('x')", "has", "contains(payload.tags, 'x')"),
     ("startsWith(payload.ref, 'refs/')", "startsWith", "starts_with(payload.ref, 'refs/')"),
-    ("$json.x == 'y'", "json", "payload.x"),
-    ("$STAGE == 'prod'", "STAGE", "{stage: {env: STAGE}}, and read var.stage"),
-    ("{{ payload.x }} == 'paid'", "{", "without them: payload.x"),
-    ("${{ payload.x == 'paid' }}", "{", "without them: payload.x == 'paid'"),
+    ("{{ payload.x }} == 'paid'", "{", "payload.x without braces"),
+    ("${{ payload.x == 'paid' }}", "{", "payload.x == 'paid' without braces"),
     # texts
-    ("payload.x == EUR'", "EUR'", "'EUR'"),
-    ("payload.x == 'EUR", "'EUR", "'EUR'"),
     ("payload.x == hello world", "hello world", "'hello world'"),
     ("payload.x == orders/paid && payload.y", "orders/paid", "'orders/paid'"),
     ("payload.x == 2024-01-01", "2024-01-01", "'2024-01-01'"),
@@ -126,16 +88,14 @@ EXPRESSIONS = [
     ("payload.x > 500 EUR", "EUR", "500"),
     ("payload.x > 50%", "%", "50"),
     ("payload.x > 500\u20ac", "\u20ac", "500"),
-    ("payload.x > $500", "500", "500"),
     ("payload.x > 1,000", ",", "1000"),
     ("payload.x > 1_000_000.50", "_000_000", "1000000.50"),
-    ("age(payload.x) < 24h", "h", "a time is a number of seconds, as in age(x) > 3600"),
+    ("age(payload.x) < 24h", "h", "24: a number has no unit, a time is in seconds"),
     # characters
     ("payload.t\u0430gs == 'x'", "\u0430", "the ordinary 'a'"),
     ("payload.x \u2013 5", "\u2013", "the ordinary '-'"),
     ("payload.x\u00a0== 'a'", "", "take it out, or write an ordinary space"),
     ("payload.x\u200b == 'a'", "\u200b", "take it out, or write an ordinary space"),
-    ("payload.gr\u00f6\u00dfe == 1", "\u00f6", 'payload."gr\u00f6\u00dfe"'),
     ("payload.\u540d == 1", "\u540d", "in double quotes"),
     # brackets
     ("contains(payload.a, 'x'", "(", "add ')'"),
@@ -151,13 +111,6 @@ TEMPLATES = [
     ("{{ .Payload.name }}", ".", "payload.name"),
     ('{{ payload.name | default("x") }}', 'default("x")', "default(payload.name, 'x')"),
     ("{{ payload.tags | join(', ') }}", "join(', ')", "join(', ', payload.tags)"),
-    ("{{{ payload.x }}}", ".", "payload.x"),
-    ("{{- payload.x -}}", "-", "payload.x without it"),
-    ("{{ payload.x -}}", "-", "payload.x without it"),
-    ("{{#if x}}a{{/if}}", "#", "if(condition, a, b)"),
-    ('{{ eq .Payload.x "y" }}', '"y"', "payload.x == 'y'"),
-    ('{{ printf "%s" .x }}', '"%s"', "concat(a, b, …)"),
-    ("{{ $json.x }}", "json", "payload.x"),
     ("{{ payload.x == 'a }} b' }} {{ payload.y ?? 'c' }}", "?", "default(payload.y, 'c')"),
 ]
 
@@ -187,17 +140,15 @@ def test_a_template_of_another_language(text: str, marked: str, written: str) ->
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("env.STAGE", "name it once under vars: {stage: {env: STAGE}}, and read var.stage"),
-        ("process.env.STAGE", "name it once under vars: {stage: {env: STAGE}}, and read var.stage"),
-        ("os.environ.HOME", "name it once under vars: {home: {env: HOME}}, and read var.home"),
+        ("env.STAGE", "write var.stage, and vars: {stage: {env: STAGE}} at the top"),
+        ("process.env.STAGE", "write var.stage, and vars: {stage: {env: STAGE}} at the top"),
+        ("os.environ.HOME", "write var.home, and vars: {home: {env: HOME}} at the top"),
         ("github.event.pull_request.title", "write payload.pull_request.title"),
         ("github.event_name", "write event"),
         ("body.a.b", "write payload.a.b"),
         ("req.body.a", "write payload.a"),
         ("data.a", "write payload.a"),
         ('request.headers."X-Id"', 'write headers."x-id"'),
-        ("steps.build.outputs", "write results.build, in an action that comes after it"),
-        ("vars.limit", "write var.limit"),
         ("None", "write null"),
         ("True", "write true"),
         ("colour.x", None),
@@ -224,7 +175,6 @@ def test_the_work_on_a_long_text_is_bounded(text: str) -> None:
 
 def test_every_row_has_only_names_that_it_fills() -> None:
     """A row that names a group it lacks would fail only for those who need it."""
-    for pattern, *words in (*ROWS, *ROOTS):
+    for pattern, words in (*ROWS, *ROOTS):
         names = {*re.compile(pattern).groupindex, *FORMS}
-        for text in words:
-            text.format(**dict.fromkeys(names, "x"))
+        words.format(**dict.fromkeys(names, "x"))

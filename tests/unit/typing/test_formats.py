@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from router.errors import EvaluationError
 from router.expressions import compile as compiled
-from router.typing.formats import FORMATS
+from router.typing.formats import FORMATS, misfits
 from router.typing.infer import verdict_bits
 from router.typing.lattice import ABSENT, NULL, TEXT, Type, closed_object, list_of
 from router.typing.shapes import FORMATS as WRITTEN
@@ -16,10 +16,8 @@ from router.typing.shapes import FORMATS as WRITTEN
 GIVEN = {
     "lower": "lower",
     "upper": "upper",
-    "trim": "trimmed",
     "domain_of": "domain",
     "date": "day",
-    "sha256": "hash",
 }
 TEXTS = st.text(max_size=12) | st.text(alphabet="aAß İΣσς.@:/[]> \t-01", max_size=12)
 TIMES = st.datetimes().map(lambda time: f"{time.isoformat()}Z")
@@ -37,21 +35,16 @@ def given_by(function: str, text: str) -> str | None:
 def test_what_a_function_gives_is_of_its_format(text: str, start: int, end: int) -> None:
     for function, name in GIVEN.items():
         if (found := given_by(function, text)) is not None:
-            form = FORMATS[name]
-            assert form.whole(found), (function, text)
-            assert form.begin(found[:start]), (function, text, start)
-            assert form.end(found[start:]), (function, text, start)
-            assert form.part(found[start:end]), (function, text, start, end)
+            assert misfits(name, found) is None, (function, text)
+            assert misfits(name, found[:start], "begin") is None, (function, text, start)
+            assert misfits(name, found[start:], "end") is None, (function, text, start)
+            assert misfits(name, found[start:end], "part") is None, (function, text, start, end)
 
 
 def test_letters_that_change_case_in_strange_ways_do_it_once() -> None:
     every = [chr(number) for number in range(0x110000)]
     assert all(FORMATS["lower"].whole(letter.lower()) for letter in every)
     assert all(FORMATS["upper"].whole(letter.upper()) for letter in every)
-
-
-def test_what_may_be_written_in_a_shape_is_known_here() -> None:
-    assert set(WRITTEN) - {"joined"} <= set(FORMATS)
 
 
 FIELDS = {
@@ -72,7 +65,6 @@ def said(text: str) -> list[tuple[str, str | None]]:
     [
         ("lower(text) == 'A@B.com'", "write 'a@b.com'"),
         ("upper(text) == 'eur'", "write 'EUR'"),
-        ("trim(text) == ' a'", "write 'a'"),
         ("domain_of(text) == '@Example.com'", "write 'example.com'"),
         ("domain_of(text) != 'user@example.com'", "write 'example.com'"),
         ("date(text) == '24.12.2026'", "write '2026-12-24'"),
@@ -86,15 +78,7 @@ def said(text: str) -> list[tuple[str, str | None]]:
         ("git_ref == 'main'", "write 'refs/heads/main'"),
         ("git_branch == 'refs/heads/main'", "write 'main'"),
         ("git_tag == 'refs/tags/v1'", "write 'v1'"),
-        ("git_sha == 'abc1234'", "write starts_with(git_sha, 'abc1234')"),
-        ("email == '@Example.com'", "write domain_of(email) == 'example.com'"),
-        ("country_name == 'DE'", None),
-        ("sha256(text) == 'ABC'", "write 'abc'"),
         ("text == 'null'", "write null without quotes"),
-        ("email == 'Example.com'", "write domain_of(email) == 'example.com'"),
-        ("ip == '10.0.0.0/8'", "write cidr(ip, '10.0.0.0/8')"),
-        ("repository_name == 'shop'", None),
-        ("money == '1.000,50'", None),
         ("starts_with(git_ref, 'v1')", None),
         ("starts_with(git_branch, 'refs/heads/')", None),
         ("ends_with(domain_of(text), '@example.com')", None),
@@ -158,17 +142,9 @@ def test_a_text_that_may_be_written_so(text: str) -> None:
         ("age('yesterday') > 5", "always-fails"),
         ("split(text, '') == list", "always-fails"),
         ("div(decimal(text), 0) > 1", "always-fails"),
-        ("decimal(currency_code) > 5", "always-fails"),
         ("decimal(kind) > 5", "always-fails"),
-        ("age(email) > 5", "always-fails"),
-        ("to_number(country_code) == 5", "always-fails"),
         ("contains('abc', 'b')", "always-true"),
         ("starts_with('abc', 'b')", "never-true"),
-        ("starts_with('refs/tags/', git_ref)", "swapped-arguments"),
-        ("glob('*.md', text)", "swapped-arguments"),
-        ("replace('-', '', text) == 'x'", "swapped-arguments"),
-        ("contains(split(',', text), 'a')", "swapped-arguments"),
-        ("contains('@example.com', email)", "swapped-arguments"),
         ("contains('a', list)", "never-equal"),
         ("starts_with(kind, 'x')", "value-not-known"),
         ("glob(kind, 'x')", "value-not-known"),

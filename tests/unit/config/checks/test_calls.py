@@ -1,11 +1,8 @@
-"""Calls and their secrets; attempts, and what comes of them."""
-
-from itertools import product
-from operator import eq, ge, gt, le, lt, ne
+"""Calls and their secrets; the delays of attempts."""
 
 import pytest
 
-from tests.unit.config.checks import HEAD, codes, findings
+from tests.unit.config.checks import HEAD, codes
 
 TWO = HEAD.replace("SHOP_SECRET}}", "SHOP_SECRET}, erp: {env: ERP_TOKEN}}")
 
@@ -108,49 +105,6 @@ def test_a_public_key_is_no_secret() -> None:
     call = "{http: {url: https://erp.example.net/, auth: {bearer: shop}}}"
     rules = f"rules: [{{id: a, from: shop, events: bounce, actions: {call}}}]\n"
     assert codes(rules, head) == []
-
-
-OPERATORS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-NUMBERS = (99, 100, 199, 200, 299, 300, 409, 599, 600)
-
-
-def said_of(steps: list[tuple[str, str]], accept: str) -> list[bool]:
-    """Of each step, with its `after` and its `when`: whether it is said never to run."""
-    call = f"      - {{id: x, http: {{url: https://erp.example.net/, accept: {accept}}}}}\n"
-    each = "".join(
-        f'      - {{id: s{at}, after: {after}, when: "{when}", log: y{at}}}\n'
-        for at, (after, when) in enumerate(steps)
-    )
-    rules = f"rules:\n  - id: a\n    from: shop\n    actions:\n{call}{each}"
-    lines = [line for code, line, _ in findings(rules) if code == "result-never-seen"]
-    return [10 + at in lines for at in range(len(steps))]
-
-
-@pytest.mark.parametrize("accept", ["[2xx]", "[2xx, 409]", "[204]"])
-def test_what_is_never_seen_is_seen_for_no_status(accept: str) -> None:
-    """Brute force over every status there is."""
-    accepted = {"[2xx]": range(200, 300), "[2xx, 409]": [*range(200, 300), 409], "[204]": [204]}
-    steps, expected = [], []
-    for (sign, compare), number in product(OPERATORS.items(), NUMBERS):
-        holds = {status for status in range(100, 600) if compare(status, number)}
-        condition = f"results.x.status {sign} {number}"
-        steps += [(after, condition) for after in ("x", "{x: dead}", "{x: ended}")]
-        good = set(accepted[accept])
-        expected += [not holds & good, not holds - good, False]
-    assert said_of(steps, accept) == expected
-
-
-def when(after: str, condition: str) -> list[bool]:
-    return said_of([(after, condition)], "[2xx]")
-
-
-def test_a_number_may_stand_first_and_a_command_succeeds_with_0() -> None:
-    assert when("x", "500 == results.x.status") == [True]
-    assert when("x", "300 > results.x.status") == [False]
-    command = "{id: x, shell: {argv: [run]}}"
-    step = '{after: x, when: "results.x.exit == 1", log: y}'
-    rules = f"rules: [{{id: a, from: shop, actions: [{command}, {step}]}}]\n"
-    assert codes(rules) == ["result-never-seen"]
 
 
 def test_delays_are_counted_together_wherever_the_schedule_stands() -> None:

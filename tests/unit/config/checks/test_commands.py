@@ -81,31 +81,3 @@ def test_a_program_with_its_arguments_in_one_word() -> None:
 def test_a_header_is_one_line(value: str) -> None:
     call = f"{{url: https://erp.example.net/, headers: {{X-A: {value}}}}}"
     assert codes(f"rules: [{{id: a, from: shop, actions: {{http: {call}}}}}]") == ["bad-header"]
-
-
-def test_signs_of_a_shell_are_given_to_the_program() -> None:
-    for words in (
-        ("cat", "a", "|", "grep", "b"),
-        ("echo", "a", ">", "b"),
-        ("make", "all", "&&", "date"),
-        ("make", "||", "date"),
-        ("make", "2>&1"),
-    ):
-        assert argv(*words) == ["shell-operator"], words
-    for words in (
-        ("tr", "<", ">"),
-        ("tr", "|", ","),
-        ("cut", "-d", "|", "-f1"),
-        ("expr", "3", ">", "2"),
-        ("ssh", "a", "cat", "b", "|", "sort"),
-        ("find", ".", "-exec", "cat", ";"),
-        ("echo", "a > b"),
-    ):
-        assert argv(*words) == [], words
-
-
-def test_an_option_and_its_value_are_two_arguments() -> None:
-    assert argv("run", "--env prod") == ["arguments-in-one"]
-    assert argv("run", "--order {{ payload.id }}") == ["arguments-in-one"]
-    for word in ("--env=prod and more", "--env", "-m a message", "a --b c", "--"):
-        assert argv("run", word) == [], word

@@ -75,24 +75,6 @@ def test_headers_of_results_are_lower_case_too_and_of_any_name() -> None:
         assert [code for code in codes(text) if "header" in code] == said, read
 
 
-def test_a_rule_is_the_same_only_if_both_are_live_and_share_events() -> None:
-    same = rule("a"), rule("b")
-    assert findings(rules(*same)) == [
-        ("same-rule", 7, "this rule does the same as 'a' in line 6, so it is done twice")
-    ]
-    assert codes(rules(rule("a", "orders/*"), rule("b"))) == ["same-rule"]
-    assert codes(rules(rule("a"), rule("b", "orders/*"))) == ["same-rule"]
-    assert codes(rules(rule("a"), rule("b").replace("from: shop", "from: all"))) == ["same-rule"]
-    assert codes(rules(rule("a"), rule("b", "orders/create"))) == []
-    assert codes(rules(rule("a"), rule("b", text="b"))) == []
-    assert codes(rules(rule("a"), rule("b", more="mode: shadow, "))) == []
-    assert codes(rules(rule("a"), rule("b", more="match: payload.test, "))) == []
-    own = [f"  - {{id: {n}, from: {f}, actions: {{log: x}}}}\n" for n, f in ("ar", "bs")]
-    assert (
-        codes(rules(*own).replace("from: r", "from: router").replace("from: s", "from: all")) == []
-    )
-
-
 def test_events_are_listed_twice_by_name_pattern_and_action() -> None:
     code = HEAD.replace("shopify", "github")
     for listed, expected in {
@@ -111,17 +93,3 @@ def test_endpoints_are_listed_twice_by_name_and_all() -> None:
     for listed, expected in {"[shop, shop]": 1, "[all, shop]": 1, "[shop]": 0, "all": 0}.items():
         text = rule().replace("from: shop", f"from: {listed}")
         assert codes(rules(text)) == ["listed-twice"] * expected, listed
-
-
-def test_two_actions_of_a_rule_do_the_same() -> None:
-    def both(first: str, second: str) -> list[str]:
-        return codes(f"rules: [{{id: a, from: shop, actions: [{first}, {second}]}}]\n")
-
-    call = "http: {url: https://erp.example.net/, json: {a: 1}}"
-    other = "http: {json: {a: 1}, url: 'https://erp.example.net/'}"
-    assert both(f"{{id: x, {call}}}", f"{{id: y, {other}}}") == ["same-rule"]
-    assert both(f"{{id: x, {call}}}", f"{{id: y, after: x, {call}}}") == []
-    assert both("{id: x, log: a}", "{id: y, log: b}") == []
-    assert both(f"{{id: x, {call}}}", f"{{id: y, {call.replace('a: 1', 'id: 1')}}}") == []
-    one, two = (f"{{id: x{n}, {call.replace('a: 1', f'id: {n}')}}}" for n in (1, 2))
-    assert both(one, two) == []
