@@ -9,12 +9,13 @@ import pytest
 
 from tests import ledger
 from tests.acceptance.process import Rig
-from tests.docs.test_providers_page import BLOCKS, PLUGINS
+from tests.docs.pages import blocks
 
 pytestmark = pytest.mark.long
 
 KEY = "s3cr3t-canary-9f2e-of-the-crm"
-[RULES] = [block for block in BLOCKS if "scheme: python" in block]
+[RULES] = [block for block in blocks("providers.md", "yaml") if "scheme: python" in block]
+[PLUGIN] = [block for block in blocks("providers.md", "python") if "# plugins/crm.py" in block]
 
 
 def checked(body: bytes, key: str = KEY) -> str:
@@ -26,7 +27,7 @@ def test_a_delivery_is_taken_when_the_function_says_so(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "router", RULES.removeprefix("version: 1\n"), {"CRM_SECRET": KEY})
     plugin = rig.folder / "plugins" / "crm.py"
     plugin.parent.mkdir()
-    plugin.write_text(PLUGINS["crm.py"])
+    plugin.write_text(PLUGIN)
     path, body = "/wh_8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54", b'{"type": "told"}'
     with rig.router() as router, httpx.Client(base_url=router.url, trust_env=False) as client:
 
