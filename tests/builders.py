@@ -1,4 +1,4 @@
-"""Builders: a test names only what matters to it."""
+"""The router's values for tests of its inside: a test names only what matters to it."""
 
 from typing import Any
 

@@ -7,8 +7,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.store.common.states import OUTCOME, STATE
-
+STATES = ("available", "retryable", "waiting", "running", "dead", "succeeded", "cancelled")
+OUTCOMES = ("succeeded", "failed", "dead", "interrupted", "dry", "skipped")
+DELIVERY_STATES = ("routed", "unmatched", "unparsed", "too_complex")
+"""The words for the numbers in the columns, by number."""
+STATE = {word: number for number, word in enumerate(STATES)}
+OUTCOME = {word: number for number, word in enumerate(OUTCOMES)}
 SUCCEEDED = STATE["succeeded"]
 
 # A job's number is its delivery's number * 2^20, plus its place.

@@ -23,6 +23,17 @@ def rehearse(text: str, path: Path = Path("rules.yaml")) -> list[TrialResult]:
     return [runner.run(trial) for trial in loaded.trials]
 
 
+def prove(text: str) -> int:
+    """A rules file loads without a word, and its tests pass; how many it has."""
+    loaded = load(text, path="rules.yaml", env={})
+    assert render_text(loaded.diagnostics) == ""
+    assert loaded.ruleset is not None
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    for trial in loaded.trials:
+        assert runner.run(trial).failures == ()
+    return len(loaded.trials)
+
+
 def said(text: str, path: Path = Path("rules.yaml")) -> list[str]:
     """Every line about a test that failed."""
     return [line for result in rehearse(text, path) for line in result.failures]

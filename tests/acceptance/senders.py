@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import httpx
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
-from router.providers import builtin
+from tests.signing import new_secret, signed
 
 SHOP_ID, MAIL_ID, CODE_ID = "shop0123456789abcdef", "mail0123456789abcdef", "code0123456789abcdef"
 SHOP_KEY, CODE_KEY = "a-made-up-shop-secret-of-32-bytes", "a-made-up-code-secret-of-32-bytes"
@@ -31,16 +29,8 @@ endpoints:
 @cache
 def mail_keys() -> tuple[str, bytes]:
     """A pair made for this run: the public PEM for the router, the private one to sign with."""
-    private = ec.generate_private_key(ec.SECP256R1())
-    public = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    secret = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return public.decode(), secret
+    made = new_secret("email")
+    return made.verify.decode(), made.sign
 
 
 def environ() -> dict[str, str]:
@@ -61,10 +51,11 @@ class Sender:
     ) -> httpx.Request:
         """The signed request of delivery `number`; the same number gives the same id."""
         body = self.body(number, size)
-        headers = builtin()[self.provider].sign(
+        headers = signed(
+            self.provider,
+            body,
+            self.key if key is None else key,
             event=self.event,
-            body=body,
-            key=self.key if key is None else key,
             delivery_id=delivery_id(number),
             now_ms=now_ms,
         )

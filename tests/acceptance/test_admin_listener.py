@@ -15,8 +15,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from router.providers import builtin
 from tests.acceptance.process import Rig, RouterProcess, free_ports
+from tests.signing import signed
 
 pytestmark = pytest.mark.long
 
@@ -121,14 +121,8 @@ class Tour:
 
     def send(self, name: str, topic: str, key: str) -> None:
         body = json.dumps({"id": 7, "name": name, NASTY[0]: NASTY[3]}).encode()
-        provider = builtin()["shopify"]
-        headers = provider.sign(
-            event=topic,
-            body=body,
-            key=key.encode(),
-            delivery_id=f"id-{time.monotonic_ns()}",
-            now_ms=time.time_ns() // 1_000_000,
-        )
+        id_ = f"id-{time.monotonic_ns()}"
+        headers = signed("commerce", body, key.encode(), event=topic, delivery_id=id_)
         url = f"{self.router.url}/wh_{SHOP}"
         answer = httpx.post(url, content=body, headers=list(headers), trust_env=False)
         self.said.append((f"send {topic}", answer.content))

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from router.providers import builtin
 from tests.acceptance.process import ROOT, Rig, RouterProcess, free_ports
 from tests.api_server import Answer, api_server
+from tests.signing import signed
 
 pytestmark = pytest.mark.long
 
@@ -86,14 +86,9 @@ def checked(rig: Rig, *args: str) -> dict[str, Any]:
 def deliver(url: str, came: bytes | None = None, **headers: str) -> httpx.Response:
     """A signed delivery, `came` in place of its body."""
     body = b'{"id":1,"note":"a/b"}'
-    signed = builtin()["shopify"].sign(
-        event="orders/paid",
-        body=body,
-        key=SECRET.encode(),
-        delivery_id=f"w-{came!r}-{headers}",
-        now_ms=0,
-    )
-    sent = {**dict(signed), **headers}
+    id_ = f"w-{came!r}-{headers}"
+    proven = signed("commerce", body, SECRET.encode(), event="orders/paid", delivery_id=id_)
+    sent = {**dict(proven), **headers}
     return httpx.post(url + PATH, content=body if came is None else came, headers=sent)
 
 

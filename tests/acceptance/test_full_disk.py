@@ -1,6 +1,5 @@
 """A disk without room, when the router starts on it: it says so, and how to mend it."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -8,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.clock import SystemClock
-from router.store.sqlite.store import open_store
-from tests.acceptance.process import ROOT, free_ports
+from tests.acceptance.process import ROOT, Rig, free_ports
 from tests.acceptance.senders import ENDPOINTS, environ
 from tests.faults.room import namespace
 
@@ -19,8 +16,10 @@ pytestmark = pytest.mark.long
 FILLED = 'cp -r "$1/." "$2"; cat /dev/zero >"$2/ballast" 2>/dev/null; shift 2; exec "$@"'
 
 
-async def make(store: Path) -> None:
-    await (await open_store(str(store), clock=SystemClock())).close()
+def make(folder: Path) -> None:
+    """Leave the store of a router that has run and stopped in a folder that is not there yet."""
+    with Rig(folder, f"{ENDPOINTS}rules: []\n", environ()).router() as router:
+        assert router.stop() == 0
 
 
 @pytest.mark.parametrize("command", ["serve", "deliveries"])
@@ -29,12 +28,13 @@ def test_a_full_disk_is_called_so(tmp_path: Path, state: str, command: str) -> N
     """Whether a store is to be made there, or a sound one lies there."""
     small, before = tmp_path / "small", tmp_path / "before"
     small.mkdir()
-    before.mkdir()
     mounted = namespace(small)
     if mounted is None:
         pytest.skip("nothing can be mounted here: no disk runs full")
     if state == "sound":
-        asyncio.run(make(before / "router.db"))
+        make(before)
+    else:
+        before.mkdir()
     listen, admin = free_ports(2)
     rules = tmp_path / "rules.yaml"
     rules.write_text(

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
-from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import PATIENCE_S, Rig, RouterProcess
 from tests.acceptance.senders import shop
+from tests.ledger import STATE
 
 SLOTS = 2
 """Commands of one target at once, of four in all."""

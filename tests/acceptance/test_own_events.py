@@ -6,12 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from router.store.common.states import STATE
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import code
 from tests.acceptance.sink import Sink
-from tests.ledger import SUCCEEDED, connect
+from tests.ledger import STATE, SUCCEEDED, connect
 
 pytestmark = pytest.mark.long
 

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import sys
-import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from router.providers import builtin
 from tests.acceptance.process import ROOT, Rig, RouterProcess, called
 from tests.docs.pages import blocks
+from tests.signing import signed
 
 pytestmark = pytest.mark.long
 
@@ -34,13 +33,8 @@ class Shops:
     def send(self, path: str, topic: str, shop: str, **payload: Any) -> str:
         """One signed delivery; its id."""
         body = json.dumps(payload).encode()
-        headers = builtin()["commerce"].sign(
-            event=topic,
-            body=body,
-            key=KEY.encode(),
-            delivery_id=f"id-{next(self._numbers)}",
-            now_ms=time.time_ns() // 1_000_000,
-        )
+        id_ = f"id-{next(self._numbers)}"
+        headers = signed("commerce", body, KEY.encode(), event=topic, delivery_id=id_)
         own = {**dict(headers), "X-Shopify-Shop-Domain": shop}
         url = f"{self._router.url}/webhooks/{path}"
         answer = httpx.post(url, content=body, headers=own, trust_env=False)

@@ -3,96 +3,85 @@
 import asyncio
 import subprocess
 import sys
+import time
 from collections import Counter
+from contextlib import closing
+from typing import NamedTuple
 
 import pytest
 
-from router.clock import SystemClock
-from router.model.operations import Replay
-from router.store.sqlite.reader import open_reader
-from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, Selector
+from tests import ledger
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import ROOT, Rig
+from tests.acceptance.senders import ENDPOINTS, shop
 from tests.acceptance.test_operate import called
-from tests.builders import a_delivery, an_event
+from tests.faults.kill import Client
 
 pytestmark = pytest.mark.long
 
 MANY = 4_000
+MADE = 1
 RULES = """
 rules:
   - {id: told, from: shop, events: orders/paid, actions: {log: "order {{ payload.id }}"}}
 """
-HEADS = (("x-shopify-topic", "orders/paid"),)
+CONNECTIONS = 8
 BIG = ("replay", "--endpoint", "shop", "--as", "big", "--rate", "none", "--yes")
 
 
 async def fill(rig: Rig) -> None:
-    """Deliveries that no rule wanted when they came."""
-    store = await open_store(str(rig.store), clock=SystemClock())
-    for start in range(0, MANY, 200):
-        await asyncio.gather(*[store.accept(_unmatched(n)) for n in range(start, start + 200)])
-    await store.close()
+    """Send deliveries that no rule wants yet."""
+    client = Client(rig.listen, shop(), int(time.time() * 1000))
+
+    async def some(numbers: range) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", rig.listen)
+        for number in numbers:
+            await client.send(number, reader, writer)
+        writer.close()
+
+    await asyncio.gather(*[some(range(n, MANY, CONNECTIONS)) for n in range(CONNECTIONS)])
+    assert (len(client.acked), client.refused) == (MANY, [])
 
 
-def _unmatched(n: int) -> Acceptance:
-    event = an_event(id=f"evt_{n}")
-    body = b'{"id": %d}' % n
-    delivery = a_delivery(
-        id=f"dlv_{n:026d}",
-        provider="commerce",
-        received_at=SystemClock().now(),
-        state="unmatched",
-        headers=HEADS,
-        body=body,
-    )
-    return Acceptance(delivery, (event,), ())
+class Progress(NamedTuple):
+    """How far the replay is. `made`: all its jobs are."""
+
+    made: bool
+    jobs: int
 
 
-def replay_of(rig: Rig) -> Replay | None:
-    """How far it is, as a reader beside the server sees it."""
-
-    async def read() -> Replay | None:
-        reader = open_reader(str(rig.store))
-        try:
-            return await reader.replay("big")
-        finally:
-            await reader.close()
-
-    return asyncio.run(read())
+def progress(rig: Rig) -> Progress:
+    """As the store's file tells it."""
+    with closing(ledger.connect(rig.store)) as db:
+        row = db.execute("SELECT state, jobs FROM replays WHERE id = 'big'").fetchone()
+    return Progress(False, 0) if row is None else Progress(row[0] == MADE, row[1])
 
 
-def origins(rig: Rig) -> Counter[str | None]:
+def origins(rig: Rig) -> Counter[str]:
     """How often each delivery was replayed."""
-
-    async def read() -> Counter[str | None]:
-        reader = open_reader(str(rig.store))
-        try:
-            jobs = await reader.jobs(Selector(replay="big", limit=2 * MANY))
-        finally:
-            await reader.close()
-        return Counter(job.replay_of for job in jobs)
-
-    return asyncio.run(read())
+    with closing(ledger.connect(rig.store)) as db:
+        rows = db.execute("SELECT replay_of FROM jobs WHERE replay IS NOT NULL").fetchall()
+    return Counter(origin for (origin,) in rows)
 
 
 def test_a_killed_replay_goes_on_and_makes_nothing_twice(make_rig: MakeRig) -> None:
-    rig = make_rig(RULES)
-    asyncio.run(fill(rig))
+    rig = make_rig("rules: []\n")
+    with rig.router() as router:
+        asyncio.run(fill(rig))
+        assert router.stop() == 0
+    rig.write(ENDPOINTS + RULES)
     with rig.router() as router:
         command = [sys.executable, "-m", "router", *BIG, "-f", str(rig.path)]
         with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as asking:
-            router.until(lambda: (replay_of(rig) or _none()).jobs > 0, "some jobs")
+            router.until(lambda: progress(rig).jobs > 0, "some jobs")
             router.kill()
             assert asking.wait(30) != 0  # it cannot know
-    halfway = replay_of(rig)
-    assert halfway is not None
-    assert halfway.state == "making"
+    halfway = progress(rig)
+    assert not halfway.made
     assert 0 < halfway.jobs < MANY
     assert origins(rig).total() == halfway.jobs
     with rig.router() as router:
-        router.until(lambda: (replay_of(rig) or _none()).state == "made", "the rest", seconds=60)
+        router.until(lambda: progress(rig).made, "the rest", seconds=60)
         assert set(origins(rig).values()) == {1}
         assert len(origins(rig)) == MANY
         code, out, _ = called(rig, *BIG)
@@ -101,7 +90,3 @@ def test_a_killed_replay_goes_on_and_makes_nothing_twice(make_rig: MakeRig) -> N
         assert called(rig, "cancel", "--replay", "big", "--yes")[0] == 0
         [line, *_] = [x for x in called(rig, "audit")[1].splitlines() if " replay " in x]
         assert str(MANY) in line
-
-
-def _none() -> Replay:
-    return Replay("", {}, 0)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -11,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from router.store.common.states import STATE
-from router.store.sqlite import copying
 from tests import ledger
 from tests.acceptance.conftest import Send
 from tests.acceptance.process import PATIENCE_S, Rig, RouterProcess
 from tests.acceptance.senders import code, environ, shop
 from tests.acceptance.test_operate import called
 from tests.faults.kill import RULES, Client
+from tests.ledger import STATE
 
 pytestmark = pytest.mark.long
 
@@ -72,6 +72,12 @@ class Watchful(Client):
             self.late.append(number)
 
 
+def copy_of(store: Path, into: Path) -> None:
+    """All that is committed, in one file."""
+    with closing(ledger.connect(store)) as db, closing(sqlite3.connect(into)) as copy:
+        db.backup(copy)
+
+
 def remove_all(rig: Apart) -> None:
     for file in list(rig.store.parent.iterdir()):
         file.unlink()
@@ -82,13 +88,13 @@ def remove_the_journal(rig: Apart) -> None:
 
 
 def rename_another_in_its_place(rig: Apart) -> None:
-    copying.backup(rig.store, rig.folder / "other.db")
+    copy_of(rig.store, rig.folder / "other.db")
     (rig.folder / "other.db").replace(rig.store)
 
 
 def restore_over_it(rig: Apart) -> None:
     """As if by hand: the lock is removed with all the rest, then a backup takes the place."""
-    copying.backup(rig.store, rig.folder / "other.db")
+    copy_of(rig.store, rig.folder / "other.db")
     remove_all(rig)
     shutil.copy(rig.folder / "other.db", rig.store)
 
@@ -188,7 +194,7 @@ def test_without_the_lock_file_it_goes_on_and_nobody_else_begins(
 ) -> None:
     lock = Path(f"{rig.store}.lock")
     with rig.router() as router:
-        copying.backup(rig.store, rig.folder / "copy.db")
+        copy_of(rig.store, rig.folder / "copy.db")
         lock.unlink()
         if command == "serve":
             refused = called(rig, "serve", str(rig.path))

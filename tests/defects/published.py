@@ -210,7 +210,7 @@ PUBLISHED = (
             '                " ".join(argv),\n                shell=True,\n',
         ),
         "unit/actions/test_shell.py::test_arguments_arrive_byte_for_byte",
-        "test_house.py::test_nothing_runs_text_as_a_program",
+        "house/test_house.py::test_nothing_runs_text_as_a_program",
     ),
     defect(
         20,

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from router.config import load, render_text
-from router.rules.ruleset import Ruleset
 from tests.acceptance.process import ROOT
 from tests.deploy.commands import parsed, variables_of
 from tests.deploy.dockerfile import stages
+from tests.deploy.rules import Rules, read
 
 FILES = {
     "one": ROOT / "deploy" / "compose.yaml",
@@ -28,13 +27,9 @@ IMAGE = stages((ROOT / "deploy" / "Dockerfile").read_text("utf-8"))[-1]
 each = pytest.mark.parametrize("which", list(FILES))
 
 
-def ruleset(which: str) -> Ruleset:
-    """Of the rules beside it, which have no fault."""
-    text = (FILES[which].parent / "rules" / "rules.yaml").read_text("utf-8")
-    result = load(text, path="/rules/rules.yaml", env={})
-    assert render_text(result.diagnostics) == ""
-    assert result.ruleset is not None
-    return result.ruleset
+def rules(which: str) -> Rules:
+    """The rules beside it, which have no fault."""
+    return read((FILES[which].parent / "rules" / "rules.yaml").read_text("utf-8"))
 
 
 def router(which: str) -> dict[str, Any]:
@@ -44,8 +39,8 @@ def router(which: str) -> dict[str, Any]:
 @each
 def test_every_variable_is_read_and_none_is_missing(which: str) -> None:
     given = set(router(which)["environment"])
-    assert {one.env for one in ruleset(which).secrets.values()} <= given
-    assert given <= {one.env for one in ruleset(which).secrets.values()} | variables_of("serve")
+    assert rules(which).secrets <= given
+    assert given <= rules(which).secrets | variables_of("serve")
     asked = re.findall(r"\$\{(\w+):\?in \.env\}", FILES[which].read_text("utf-8"))
     [told] = re.findall(r"^#   (?:cat|echo) .*$", FILES[which].read_text("utf-8"), re.MULTILINE)
     assert {name for name in asked if name not in told} == set()
@@ -64,7 +59,7 @@ def test_it_runs_as_nobody_on_a_disk_that_it_cannot_write(which: str) -> None:
     assert (one["read_only"], one["cap_drop"]) == (True, ["ALL"])
     assert one["security_opt"] == ["no-new-privileges:true"]
     assert one["volumes"][0] == "./rules:/rules:ro"
-    assert int(one["stop_grace_period"].removesuffix("s")) > ruleset(which).server.grace_s + 5
+    assert int(one["stop_grace_period"].removesuffix("s")) > rules(which).grace_s + 5
     uid = dict(IMAGE.steps)["USER"].partition(":")[0]
     data = [*one["volumes"][1:], *one["tmpfs"]]
     written = {"one": "data:/data", "fleet": f"/data:uid={uid},gid={uid},mode=0700"}

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from router.model.settings import ServerSettings
 from tests.acceptance.process import PATIENCE_S, ROOT
 from tests.deploy.clean_root import CleanRoot, missing
 from tests.deploy.commands import parsed, variables_of
 from tests.deploy.dockerfile import stages
+from tests.deploy.rules import GRACE_S
 
 TEXT = (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
 BUILD, FINAL = stages(TEXT)
@@ -57,7 +57,7 @@ def test_it_runs_as_nobody_and_is_waited_for() -> None:
     [gid] = re.findall(r"--gid (\d+)", TEXT)
     assert ("USER", f"{uid}:{gid}") in FINAL.steps
     [wait] = re.findall(r"--stop-timeout (\d+)", TEXT)
-    assert int(wait) > ServerSettings().grace_s + 5
+    assert int(wait) > GRACE_S + 5
 
 
 def test_no_file_of_the_repository_is_kept_from_it() -> None:

@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from router.config import load, render_text
-from router.model.settings import ServerSettings
-from router.rules.ruleset import Ruleset
 from tests.acceptance.process import ROOT
 from tests.deploy.commands import parsed, variables_of
 from tests.deploy.dockerfile import stages
+from tests.deploy.rules import GRACE_S, Rules, read
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 IMAGE = stages((ROOT / "deploy" / "Dockerfile").read_text("utf-8"))[-1]
@@ -79,12 +77,8 @@ def secret_of(overlay: str) -> tuple[str, dict[str, str]]:
     return name, {key: base64.b64decode(value).decode() for key, value in data.items()}
 
 
-def ruleset(overlay: str) -> Ruleset:
-    text = manifests(overlay)["ConfigMap", "router-rules"]["data"]["rules.yaml"]
-    result = load(text, path="/rules/rules.yaml", env={"POD_IP": "10.1.2.3"})
-    assert render_text(result.diagnostics) == ""
-    assert result.ruleset is not None
-    return result.ruleset
+def rules(overlay: str) -> Rules:
+    return read(manifests(overlay)["ConfigMap", "router-rules"]["data"]["rules.yaml"])
 
 
 # -- the schemas ----------------------------------------------------------------------------------
@@ -124,7 +118,7 @@ def test_a_misspelt_field_is_found(overlay: str, field: str) -> None:
 def test_every_variable_is_read_and_none_is_missing(overlay: str) -> None:
     name, given = secret_of(overlay)
     assert container(overlay)["envFrom"] == [{"secretRef": {"name": name}}]
-    secrets = {one.env for one in ruleset(overlay).secrets.values()}
+    secrets = rules(overlay).secrets
     assert secrets <= set(given)
     assert set(given) <= secrets | variables_of("serve") | {"POSTGRES_PASSWORD"}
     place = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
@@ -134,7 +128,7 @@ def test_every_variable_is_read_and_none_is_missing(overlay: str) -> None:
 @each
 def test_no_router_begins_with_a_secret_that_everybody_can_read_here(overlay: str) -> None:
     given = secret_of(overlay)[1]
-    assert {given[str(one.env)] for one in ruleset(overlay).secrets.values()} == {""}
+    assert {given[one] for one in rules(overlay).secrets} == {""}
 
 
 def test_the_rules_are_those_of_the_compose_files() -> None:
@@ -166,14 +160,14 @@ def test_it_runs_as_nobody_on_a_disk_that_it_cannot_write(overlay: str) -> None:
     assert mounts.keys() == volumes.keys()
     kept = {"one": "persistentVolumeClaim", "fleet": "emptyDir"}[overlay]
     assert kept in volumes["data"]
-    assert ruleset(overlay).server.state_dir in (None, mounts["data"])
+    assert rules(overlay).state_dir in (None, mounts["data"])
 
 
 @each
 def test_it_waits_longer_than_the_router_drains(overlay: str) -> None:
     word, seconds = container(overlay)["lifecycle"]["preStop"]["exec"]["command"]
     assert word == "sleep"
-    drains = ruleset(overlay).server.grace_s + 5
+    drains = rules(overlay).grace_s + 5
     assert pod_of(overlay)["terminationGracePeriodSeconds"] > drains + int(seconds)
 
 
@@ -300,4 +294,4 @@ def test_the_commands_of_the_comments_are_ours() -> None:
 
 
 def test_the_grace_of_the_rules_is_what_the_unit_and_the_image_reckon_with() -> None:
-    assert {ruleset(overlay).server.grace_s for overlay in OVERLAYS} == {ServerSettings().grace_s}
+    assert {rules(overlay).grace_s for overlay in OVERLAYS} == {GRACE_S}

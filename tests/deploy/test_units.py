@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from router.model.settings import ServerSettings
-from router.serving.socket_activation import NAMES
 from tests.acceptance.process import ROOT
 from tests.deploy.commands import parsed
+from tests.deploy.rules import GRACE_S, PORT, SOCKETS
 
 FOLDER = ROOT / "deploy"
 UNIT = (FOLDER / "router.service").read_text("utf-8")
@@ -39,7 +38,7 @@ def test_the_unit_s_commands_are_ours(setting: str) -> None:
 
 def test_the_unit_waits_longer_than_the_router_drains() -> None:
     [wait] = settings(UNIT)["TimeoutStopSec"]
-    assert int(wait.removesuffix("s")) > ServerSettings().grace_s + 5
+    assert int(wait.removesuffix("s")) > GRACE_S + 5
     assert settings(UNIT)["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
 
 
@@ -51,10 +50,9 @@ def test_credentials_are_named_as_the_reference_names_them() -> None:
 
 
 def test_the_socket_is_the_public_listener_s() -> None:
-    assert settings(SOCKET)["FileDescriptorName"] == [NAMES[0]]
-    port = ServerSettings().listen.rpartition(":")[2]
-    assert settings(SOCKET)["ListenStream"] == [port]
-    assert f"FileDescriptorName={NAMES[1]}" in SOCKET
+    assert settings(SOCKET)["FileDescriptorName"] == [SOCKETS[0]]
+    assert settings(SOCKET)["ListenStream"] == [PORT]
+    assert f"FileDescriptorName={SOCKETS[1]}" in SOCKET
     for order in ("Wants", "After"):
         assert "router.socket" in settings(UNIT)[order][0].split()
 

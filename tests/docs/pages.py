@@ -1,7 +1,6 @@
 """A page of docs/ read as its reader does: files as shown, commands in order, servers kept."""
 
 import os
-import random
 import re
 import subprocess
 import sys
@@ -9,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from router.config import load, render_text
-from router.rehearsal import TrialRunner
 from tests.acceptance.process import PATIENCE_S, ROOT, RouterProcess, free_ports
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -41,17 +38,6 @@ def block(page: str, language: str) -> str:
 def lines(page: str) -> list[str]:
     """The shell lines of a page."""
     return [line for kind, line in steps(page) if kind == "sh"]
-
-
-def prove(text: str) -> int:
-    """A rules file loads without a word, and its tests pass; how many it has."""
-    loaded = load(text, path="rules.yaml", env={})
-    assert render_text(loaded.diagnostics) == ""
-    assert loaded.ruleset is not None
-    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
-    for trial in loaded.trials:
-        assert runner.run(trial).failures == ()
-    return len(loaded.trials)
 
 
 class Reader:

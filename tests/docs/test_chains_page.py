@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.store.common import chains
-from tests.docs.pages import blocks, prove
+from tests.docs.pages import blocks
+from tests.rehearsing import prove
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chains.md").read_text("utf-8")
 BLOCKS = blocks("chains.md", "yaml")

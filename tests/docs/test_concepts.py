@@ -11,7 +11,8 @@ from router.cli.importing.webhook import HooksText, WebhookFlags, imported
 from router.config import render_text
 from router.model.retry import CLIENT_ERROR_DELAYS, STANDARD
 from tests.acceptance.process import ROOT
-from tests.docs.pages import block, blocks, lines, prove, reading, steps
+from tests.docs.pages import block, blocks, lines, reading, steps
+from tests.rehearsing import prove
 
 DOCS = ROOT / "docs"
 CONCEPTS = [str(page.relative_to(DOCS)) for page in sorted(DOCS.glob("concepts/*.md"))]

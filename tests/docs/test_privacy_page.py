@@ -13,7 +13,8 @@ from router.operator.where import Where
 from router.serving.upkeep import AUDIT_MS
 from tests.acceptance.process import ROOT
 from tests.builders import a_delivery, a_ruleset
-from tests.docs.pages import blocks, lines, prove
+from tests.docs.pages import blocks, lines
+from tests.rehearsing import prove
 from tests.unit.cli.conftest import Router, router, rules
 from tests.unit.cli.test_stored import Ledger, ledger
 

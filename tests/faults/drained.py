@@ -4,9 +4,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from router.store.common.states import OUTCOME, STATE
 from tests import ledger
 from tests.acceptance.process import RouterProcess
+from tests.ledger import OUTCOME, STATE
 
 TOTAL_S = 25.0
 """No stop may take longer, whatever is going on."""

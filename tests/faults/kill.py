@@ -29,11 +29,11 @@ from pathlib import Path
 
 import msgspec
 
-from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import PATIENCE_S, Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, Sender, code, environ
 from tests.faults import order
+from tests.ledger import STATE
 
 RULES = ENDPOINTS + (
     "rules:\n"

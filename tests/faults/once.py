@@ -25,10 +25,10 @@ from pathlib import Path
 
 from benchmarks import backlog, peers, pushes, seed
 from benchmarks.pace import connect, read_answer
-from router.store.common.states import OUTCOME, STATE
 from tests import ledger
 from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong, free_ports
 from tests.faults.telling import reported, say, verdict
+from tests.ledger import OUTCOME, STATE
 
 ACTION = "http: {target: sink, path: /in}"
 COMING = 0.2

@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from router.store.common.states import OUTCOME, STATE
 from tests import ledger
+from tests.ledger import OUTCOME, STATE
 
 SKIPPED = OUTCOME["skipped"]
 WAITING = 0

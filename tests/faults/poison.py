@@ -24,15 +24,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import backlog, pushes
-from router.actions.python import JOBS_MAX
-from router.kinds import KINDS
-from router.store.common.states import STATE
 from tests import ledger
 from tests.acceptance.process import POLL_S, Rig, RouterProcess
 from tests.faults.telling import reported, say, verdict
+from tests.ledger import STATE
 
 TIMES = 3
 PATIENCE_S = 300.0
+PROCESSES, JOBS_EACH = 4, 1_000
+"""Of plugins: how many run, and how many jobs each does before another takes its place."""
 PLUGIN = """\
 import os, pathlib, signal
 
@@ -147,7 +147,7 @@ def looked_at(rig: Rig, tally: Tally) -> None:
     good, bad = (lines(rig.folder / name) for name in ("good", "bad"))
     tally.crashes = bad.total()
     if tally.part == "plugin":  # the pool's first processes, and those that had done their share
-        usual = KINDS["python"].slots + tally.count // JOBS_MAX
+        usual = PROCESSES + tally.count // JOBS_EACH
         tally.restarts = max(0, lines(rig.folder / "started").total() - usual)
     with closing(ledger.connect(rig.store, mend=True)) as db:
         rest = db.execute(REASONS, (STATE["succeeded"],)).fetchall()

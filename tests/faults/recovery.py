@@ -31,11 +31,11 @@ from benchmarks import peers, pushes, seed
 from benchmarks.store import a_settlement
 from router.clock import SystemClock
 from router.model.job import Work
-from router.store.common.states import OUTCOME, STATE
 from router.store.sqlite.store import SqliteStore, open_store
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterDied, TookTooLong
 from tests.faults.telling import reported, say, verdict
+from tests.ledger import OUTCOME, STATE
 
 HELD_S = 120.0
 DONE_S = 300.0

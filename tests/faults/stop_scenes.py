@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.serving.process import LAST_S
 from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.senders import ENDPOINTS, environ
@@ -17,6 +16,8 @@ from tests.faults.life import WRITER, Life, attached, threads, wait_for
 from tests.faults.steps import a_stage
 
 GRACE_S = 1.0
+LAST_S = 5.0
+"""What the router takes after the grace, at most."""
 
 SHELL = """
 rules:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from router.store.common.states import OUTCOMES, STATES
 from tests.acceptance.process import ROOT, RouterDied, TookTooLong
 from tests.faults.telling import reported
 from tests.fleet import judge
@@ -15,7 +14,7 @@ from tests.fleet.judge import Ledger, StoredAttempt, StoredDelivery, StoredJob
 from tests.fleet.senders import Senders
 from tests.fleet.site import Fleet, NeverHappened, a_fleet, drawn, until
 from tests.fleet.target import Call, Target
-from tests.ledger import digest
+from tests.ledger import OUTCOMES, STATES, digest
 
 LIMIT = 3
 SLOW_LANE = "l0"

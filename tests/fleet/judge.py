@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from router.model.job import AttemptOutcome
 from tests.fleet.target import Call
 
 MAX_DEATHS = 3
@@ -34,7 +33,7 @@ class StoredJob(NamedTuple):
 class StoredAttempt(NamedTuple):
     job: str
     number: int
-    outcome: AttemptOutcome
+    outcome: str
 
 
 @dataclass
@@ -44,12 +43,12 @@ class Ledger:
     deliveries: Sequence[StoredDelivery]
     jobs: Sequence[StoredJob]
     attempts: Sequence[StoredAttempt]
-    outcomes: Mapping[tuple[str, int], AttemptOutcome] = field(init=False)
-    of_job: Mapping[str, Counter[AttemptOutcome]] = field(init=False)
+    outcomes: Mapping[tuple[str, int], str] = field(init=False)
+    of_job: Mapping[str, Counter[str]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.outcomes = {(one.job, one.number): one.outcome for one in self.attempts}
-        of_job: dict[str, Counter[AttemptOutcome]] = defaultdict(Counter)
+        of_job: dict[str, Counter[str]] = defaultdict(Counter)
         for one in self.attempts:
             of_job[one.job][one.outcome] += 1
         self.of_job = of_job

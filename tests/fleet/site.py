@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from router.clock import SystemClock
-from router.model.store_address import DatabaseUrl
-from router.store.postgres.database import Database
+import asyncpg
+
 from tests.acceptance.process import ROOT, RouterProcess, free_ports
 from tests.acceptance.senders import ENDPOINTS, environ
 from tests.fleet.network import Link
@@ -19,11 +18,12 @@ from tests.fleet.standby import Pair, private_pair
 from tests.fleet.target import Target
 from tests.postgres.server import Server
 from tests.postgres.sharing import private_server
-from tests.unit.store.postgres.looking import rows
 
 SAFE = {"fsync": "on", "synchronous_commit": "on"}
 SERVER = "server: {admin: {advertise: {env: ADVERTISE}}}\n"
 LOOK_S = 0.2
+CONNECT_S = 2.0
+ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 PATIENCE_S = 90.0
 """Far more than anything takes that must happen."""
 
@@ -85,9 +85,12 @@ class Fleet:
 
     async def ask(self, sql: str) -> Any:
         """Rows of the ledger, by a connection that no fault touches."""
-        db = Database(DatabaseUrl(self.server.address()), SystemClock(), 4)
+        db = await asyncpg.connect(self.server.address(), timeout=CONNECT_S)
         try:
-            return await rows(db, sql)
+            await db.set_type_codec(
+                "uuid", schema="pg_catalog", encoder=str, decoder=_ulid, format="binary"
+            )
+            return await db.fetch(sql)
         finally:
             await db.close()
 
@@ -111,6 +114,12 @@ class Fleet:
         """Whether all of these nodes have been declared gone."""
         left = await self.ask("SELECT n FROM nodes WHERE NOT gone")
         return not {number for (number,) in left} & set(numbers)
+
+
+def _ulid(raw: bytes) -> str:
+    """An id as people see it, without the kind before it; a column of the database has 16 bytes."""
+    number = int.from_bytes(raw, "big")
+    return "".join(ULID_DIGITS[number >> 5 * place & 31] for place in reversed(range(26)))
 
 
 async def until(true: Callable[[], Any], what: str, *, seconds: float = PATIENCE_S) -> None:

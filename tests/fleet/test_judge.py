@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from router.model.job import AttemptOutcome
 from tests.fleet import judge
 from tests.fleet.campaign import answer
 from tests.fleet.judge import Ledger, StoredAttempt, StoredDelivery, StoredJob
@@ -94,7 +93,7 @@ def test_calls_that_ledger_and_target_tell_differently(calls: list[Call], said: 
     assert judge.odd_calls(ledger(), calls, ["call"]) == [said]
 
 
-def overlapping(outcome: AttemptOutcome) -> list[str]:
+def overlapping(outcome: str) -> list[str]:
     """The later run's call began before the first one's had ended; that one ended so."""
     attempts = [StoredAttempt("job_1", 1, outcome), DONE._replace(number=2), LATER_DONE]
     early = dataclasses.replace(LATER_CALL, began=10.2)

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from router.providers import builtin
 from tests.acceptance.senders import delivery_id
+from tests.faults.wire.payloads import payload
+from tests.signing import signed
 
 Pair = tuple[bytes, bytes]
 
@@ -91,9 +92,7 @@ class Place:
 
     def body(self, number: int) -> bytes:
         """A believable payload; `number` makes it its own."""
-        provider = builtin()[self.provider]
-        payload = (provider.sample(self.event) or {}) | {"number": number}
-        return provider.compose(payload, delivery_id(number))
+        return payload(self.provider, delivery_id(number), number)
 
     def signed(
         self,
@@ -105,10 +104,11 @@ class Place:
         extra: Sequence[Pair] = (),
     ) -> Message:
         """Delivery `number` with this body, as the sender would sign it."""
-        headers = builtin()[self.provider].sign(
+        headers = signed(
+            self.provider,
+            body,
+            self.key if key is None else key,
             event=self.event,
-            body=body,
-            key=self.key if key is None else key,
             delivery_id=delivery_id(number),
             now_ms=now_ms,
         )

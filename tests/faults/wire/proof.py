@@ -1,8 +1,6 @@
 """B68 to B77: names, numbers, times and signatures; who says he sends; and what texts may hold."""
 
 import base64
-import hashlib
-import hmac
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,12 +12,12 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
-from router.providers import keys
 from tests.acceptance.senders import delivery_id
 from tests.faults.wire.case import READ, REFUSED, Ask, Case, Make, taken, unproved
 from tests.faults.wire.link import Steps
 from tests.faults.wire.message import Message
 from tests.faults.wire.site import OLD_KEY, OVER_KEY, STRIPE_KEY, SYMMETRIC, now_ms
+from tests.signing import ecdsa, hmac_of
 
 EVENT = {"commerce": b"x-shopify-topic", "code-host": b"x-github-event"}
 ID = {"commerce": b"x-shopify-webhook-id", "code-host": b"x-github-delivery"}
@@ -82,10 +80,6 @@ def second(name: dict[str, bytes], value: bytes) -> Make:
     return lambda ask: ask.signed().with_((name[ask.place.provider], value))
 
 
-def hmac_of(key: bytes, *parts: bytes) -> bytes:
-    return hmac.digest(key, b"".join(parts), hashlib.sha256)
-
-
 def stamped(ask: Ask, stamp: bytes) -> Message:
     """Rightly signed over a time stamp that may be anything."""
     message = ask.signed()
@@ -99,8 +93,7 @@ def stamped(ask: Ask, stamp: bytes) -> Message:
         proof = b"v1," + base64.b64encode(hmac_of(key, id_, b".", stamp, b".", body))
         name = b"webhook-timestamp"
     else:
-        raw = keys.sign(ask.place.key, hashlib.sha256(stamp + body).digest())
-        proof = base64.b64encode(raw)
+        proof = base64.b64encode(ecdsa(ask.place.key, stamp + body))
         name = b"x-twilio-email-event-webhook-timestamp"
     signed = message.changed(ask.place.signature, lambda _: proof)
     return signed.changed(name, lambda _: stamp)

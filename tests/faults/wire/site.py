@@ -3,15 +3,12 @@
 import base64
 import contextlib
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from router.providers import Invented, builtin
-from router.store.common.states import DELIVERY_STATE
 from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.senders import (
@@ -25,6 +22,7 @@ from tests.acceptance.senders import (
     mail_keys,
 )
 from tests.faults.wire.message import Message, Place
+from tests.signing import Secret, new_secret
 
 MIB = 1024 * 1024
 OLD_KEY, OVER_KEY = "an-old-made-up-secret-of-32-bytes", "a-past-made-up-secret-of-32-bytes"
@@ -84,9 +82,9 @@ def variables() -> dict[str, str]:
 
 
 @cache
-def invented(provider: str) -> Invented:
+def invented(provider: str) -> Secret:
     """What verifies and what signs, made up for this run."""
-    return builtin()[provider].invent_secret(os.urandom)
+    return new_secret(provider)
 
 
 def places() -> dict[str, Place]:
@@ -116,7 +114,7 @@ def places() -> dict[str, Place]:
         "token": Place("token", "token000123456789abcdef", "", TOKEN.encode()),
     }
     made = {place.provider: place for place in each.values()}
-    others = {name: builtin()[name].invent_secret(os.urandom).sign for name in made}
+    others = {name: new_secret(name).sign for name in made}
     return {name: replace(place, other=others[place.provider]) for name, place in each.items()}
 
 
@@ -153,7 +151,7 @@ class Site:
     def stored(self, id_: str) -> Stored | None:
         with contextlib.closing(ledger.connect(self.rig.store)) as db:
             row = db.execute("SELECT state, body FROM deliveries WHERE id = ?", (id_,)).fetchone()
-        return None if row is None else Stored(STATES[row[0]], bytes(row[1]))
+        return None if row is None else Stored(ledger.DELIVERY_STATES[row[0]], bytes(row[1]))
 
     def count(self) -> int:
         return ledger.counts(self.rig.store).deliveries
@@ -166,9 +164,6 @@ class Site:
         whole = text[: text.rfind(b"\n") + 1]
         self.read_to += len(whole)
         return whole.splitlines()
-
-
-STATES = {number: name for name, number in DELIVERY_STATE.items()}
 
 
 def now_ms() -> int:

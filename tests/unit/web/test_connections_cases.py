@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from router import log
-from tests.unit.web.wire_client import PATH, Server, chunked, post, serving
-from tests.unit.web.wire_requests import ACCEPTED, REFUSED, TE, H
+from tests.unit.web.wire_client import Server, serving
+from tests.unit.web.wire_requests import ACCEPTED, PATH, REFUSED, TE, H, chunked, post
 from tests.waiting import until
 
 

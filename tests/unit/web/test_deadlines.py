@@ -7,7 +7,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from router.web.client_address import Peers
 from router.web.protocol import WireProtocol
-from tests.unit.web.wire_client import post, serving
+from tests.unit.web.wire_client import serving
+from tests.unit.web.wire_requests import post
 from tests.waiting import until
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"

@@ -11,7 +11,8 @@ from router.model.settings import Limits
 from router.web.budget import Budget
 from router.web.load_shedding import LoadShedder
 from router.web.protocol import CROWDED_S
-from tests.unit.web.wire_client import PATH, Reply, Server, post, serving
+from tests.unit.web.wire_client import Reply, Server, serving
+from tests.unit.web.wire_requests import PATH, post
 from tests.waiting import until
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"

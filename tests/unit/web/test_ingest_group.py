@@ -15,7 +15,8 @@ from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, TURN_S, IngestGroup
 from router.web.small_post import SMALL_BYTES, SmallPost
-from tests.unit.web.wire_client import PATH, Entry, FakeIntake, Server, post, serving
+from tests.unit.web.wire_client import Entry, FakeIntake, Server, serving
+from tests.unit.web.wire_requests import PATH, post
 from tests.waiting import until
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"

@@ -10,7 +10,8 @@ import pytest
 from router.errors import CannotListen, UsageError
 from router.web.protocol import CROWDED_S, WireProtocol
 from router.web.server import bind
-from tests.unit.web.wire_client import Client, post, serving
+from tests.unit.web.wire_client import Client, serving
+from tests.unit.web.wire_requests import post
 from tests.waiting import until
 
 

@@ -17,7 +17,8 @@ from router.web.connections import Wire
 from router.web.server import Listener
 from router.web.tls import Certificate
 from tests.certificates import write_certificate
-from tests.unit.web.wire_client import post, serving
+from tests.unit.web.wire_client import serving
+from tests.unit.web.wire_requests import post
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from router.web.whole_post import path_of_whole_post
-from tests.unit.web.wire_client import PATH, post
+from tests.unit.web.wire_requests import PATH, post
 
 CODED = b"Transfer-Encoding: chunked\r\n"
 CHUNKED = post(b"2\r\n{}\r\n0\r\n\r\n", head=CODED, length=False)

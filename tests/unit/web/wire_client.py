@@ -18,8 +18,8 @@ from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.ingest import IngestApp
 from router.web.server import Listener
+from tests.unit.web.wire_requests import PATH
 
-PATH = b"/wh_x"
 PATIENT = Limits(
     header_s=60.0,
     body_idle_s=60.0,
@@ -188,21 +188,3 @@ async def serving(
         for client in server.clients:
             await client.close()
         await listener.stop(0.5)
-
-
-def post(
-    body: bytes = b"{}",
-    *,
-    path: bytes = PATH,
-    head: bytes = b"",
-    method: bytes = b"POST",
-    length: bool = True,
-) -> bytes:
-    """A request; `head` holds whole extra header lines."""
-    size = b"Content-Length: %d\r\n" % len(body) if length else b""
-    return method + b" " + path + b" HTTP/1.1\r\nHost: h\r\n" + size + head + b"\r\n" + body
-
-
-def chunked(*parts: bytes) -> bytes:
-    """Parts as the chunks of a whole chunked body."""
-    return b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in parts) + b"0\r\n\r\n"

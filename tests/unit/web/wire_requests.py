@@ -1,6 +1,25 @@
 """Requests byte for byte as a stranger may send them, and the one answer each gets."""
 
-from tests.unit.web.wire_client import chunked, post
+PATH = b"/wh_x"
+
+
+def post(
+    body: bytes = b"{}",
+    *,
+    path: bytes = PATH,
+    head: bytes = b"",
+    method: bytes = b"POST",
+    length: bool = True,
+) -> bytes:
+    """A request; `head` holds whole extra header lines."""
+    size = b"Content-Length: %d\r\n" % len(body) if length else b""
+    return method + b" " + path + b" HTTP/1.1\r\nHost: h\r\n" + size + head + b"\r\n" + body
+
+
+def chunked(*parts: bytes) -> bytes:
+    """Parts as the chunks of a whole chunked body."""
+    return b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in parts) + b"0\r\n\r\n"
+
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 TE = b"Transfer-Encoding: chunked\r\n"

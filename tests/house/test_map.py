@@ -7,7 +7,7 @@ from pathlib import Path
 
 import router
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def mapped() -> list[list[str]]:
