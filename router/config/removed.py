@@ -12,6 +12,11 @@ _KEYS: Mapping[tuple[str, ...], str | None] = {
     ("FileEntry", "window"): None,
     ("FileEntry", "correlate"): None,
     ("VerifyEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
+    (
+        "ServerEntry",
+        "rules",
+    ): "nothing: each router goes by its own file; copy one to all",
+    ("AdminEntry", "advertise"): "nothing: routers do not call each other",
     ("SchemeEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
 }
 REFUSED: dict[tuple[str, ...], Refusal] = {
@@ -21,6 +26,7 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
 
 _WORDS: Mapping[str, str] = {
     # the words of a command line: what to do instead
+    "rules publish": "copy the rules file to each router, as you deploy the rest",
 }
 
 
