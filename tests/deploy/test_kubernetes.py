@@ -81,7 +81,7 @@ def secret_of(overlay: str) -> tuple[str, dict[str, str]]:
 
 def ruleset(overlay: str) -> Ruleset:
     text = manifests(overlay)["ConfigMap", "router-rules"]["data"]["rules.yaml"]
-    result = load(text, path="/rules/rules.yaml", env={"POD_IP": "10.1.2.3"})
+    result = load(text, path="/rules/rules.yaml", env={})
     assert render_text(result.diagnostics) == ""
     assert result.ruleset is not None
     return result.ruleset
@@ -127,8 +127,6 @@ def test_every_variable_is_read_and_none_is_missing(overlay: str) -> None:
     secrets = {one.env for one in ruleset(overlay).secrets.values()}
     assert secrets <= set(given)
     assert set(given) <= secrets | variables_of("serve") | {"POSTGRES_PASSWORD"}
-    place = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    assert container(overlay)["env"] == [place]
 
 
 @each
@@ -138,15 +136,13 @@ def test_no_router_begins_with_a_secret_that_everybody_can_read_here(overlay: st
 
 
 def test_the_rules_are_those_of_the_compose_files() -> None:
-    """A router of a fleet also says where it is; one alone has nobody to tell."""
     one, fleet = (
         manifests(overlay)["ConfigMap", "router-rules"]["data"]["rules.yaml"]
         for overlay in OVERLAYS
     )
     assert one == (ROOT / "deploy" / "rules" / "rules.yaml").read_text("utf-8")
     shared = (ROOT / "deploy" / "fleet" / "rules" / "rules.yaml").read_text("utf-8")
-    same, count = re.subn(r"\n +advertise: {env: POD_IP}.*", "", fleet)
-    assert (same, count) == (shared[shared.index("version: 1") :], 1)
+    assert fleet == shared[shared.index("version: 1") :]
 
 
 @each

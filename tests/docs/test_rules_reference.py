@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from router.config.unsupported import REFUSED
+from router.config.removed import REFUSED
 
 from router.config import load, render_text
 from router.yaml_source import Entry

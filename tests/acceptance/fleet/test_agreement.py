@@ -17,6 +17,17 @@ RULES = ENDPOINTS + "rules: [{id: all, from: code, actions: {log: it}}]\n"
 OTHER_KEY = CODE_KEY[::-1]
 
 
+class Placed(Rig):
+    """One whose file is the same as the others': its ports are options."""
+
+    def head(self) -> str:
+        return "version: 1\n"
+
+    def router(self, *arguments: str) -> RouterProcess:
+        places = (f"--listen=127.0.0.1:{self.listen}", f"--admin=127.0.0.1:{self.admin}")
+        return super().router(*places, *arguments)
+
+
 def why(router: RouterProcess) -> str:
     """Why it is not ready; "": it is, or does not answer yet."""
     try:
@@ -48,7 +59,7 @@ def test_who_has_another_secret_is_not_ready_until_it_is_the_same(
     tmp_path: Path, address: str
 ) -> None:
     known = {**environ(), "ROUTER_STORE": address}
-    one, other = (Rig(tmp_path / name, RULES, known) for name in ("one", "other"))
+    one, other = (Placed(tmp_path / name, RULES, known) for name in ("one", "other"))
     with one.router() as first:
         other.environ = {**known, "CODE_SECRET": OTHER_KEY}
         with launched(other) as second:
