@@ -41,7 +41,7 @@ def unready(rig: Rig) -> list[str]:
     """Why each router is not, as `router store info` says."""
     exit_, told, said = called(rig, "store", "info", "--json")
     assert exit_ == 0, said
-    assert "secrets" not in told
+    assert '"secrets"' not in told, "no fingerprint"
     return [node["unready"] or "" for node in json.loads(told)["nodes"]]
 
 
