@@ -139,7 +139,7 @@ class World:
         self.other_beats, self.log, self.card = True, Lines(), CARD
         self.tasks: list[asyncio.Future[None]] = []
 
-    async def begin(self) -> None:
+    async def join(self) -> None:
         log: Any = self.log
         self.nodes = Membership(
             store=self.store,
@@ -150,6 +150,9 @@ class World:
             clock=self.clock,
             log=log,
         )
+
+    async def begin(self) -> None:
+        await self.join()
         await self.store.join(CARD)
         loops = (self.nodes.run(), self.nodes.watch(), self.other())
         self.tasks = [asyncio.ensure_future(one) for one in loops]
@@ -393,11 +396,19 @@ async def test_nor_while_the_machine_s_clock_is_far_off(world: World) -> None:
     assert world.nodes.unready() is None
 
 
+async def test_nor_before_it_has_seen_the_others() -> None:
+    world = World()
+    await world.join()
+    assert world.nodes.unready() == "the other routers have not been seen yet"
+
+
 async def test_nor_while_its_machine_differs_from_those_of_the_others(world: World) -> None:
     await world.store.join(CARD)
     world.card = replace(CARD, secrets={"shop": ("aa",)})
-    await world.clock.advance(1)
-    assert world.nodes.unready() == "not the same as on n (#2): secrets.shop"
+    for _ in range(3):
+        await world.clock.advance(1)
+        assert world.nodes.unready() == "not the same as on n (#2): secrets.shop"
+    assert world.log.said.count("this machine differs") == 1
     world.card = CARD
     await world.clock.advance(1)
     assert world.nodes.unready() is None
