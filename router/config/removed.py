@@ -12,10 +12,7 @@ _KEYS: Mapping[tuple[str, ...], str | None] = {
     ("FileEntry", "window"): None,
     ("FileEntry", "correlate"): None,
     ("VerifyEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
-    (
-        "ServerEntry",
-        "rules",
-    ): "nothing: each router goes by its own file; copy one to all",
+    ("ServerEntry", "rules"): "nothing: each router goes by its own file",
     ("AdminEntry", "advertise"): "nothing: routers do not call each other",
     ("SchemeEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
 }
