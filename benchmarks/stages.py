@@ -77,7 +77,7 @@ WRITER = {
         "router/store/sqlite/pruning.py:",
         "router/store/sqlite/copying.py:",
         "router/store/sqlite/holding.py:",
-        "router/store/sqlite/publishing.py:",
+        "router/store/sqlite/in_force.py:",
         "router/store/sqlite/clock_step.py:",
         "router/store/sqlite/runs.py:",
         "router/store/sqlite/audit_log.py:",

@@ -13,7 +13,6 @@ An exception exists only where some caller acts differently on it:
     ├── StoreRefused         the store cannot be opened: refuse to start
     │   ├── StoreAbsent      there is none yet: a reader answers as from an empty one
     │   └── StoreInUse       a router has it: a command says how that one can be asked
-    ├── PublishedMeanwhile   other rules came into force first: look at them, publish again
     ├── NotFound             an operator named something that is not there: exit 1
     │   └── AmbiguousId        or several things at once: more of the id is needed
     └── UsageError           a command's words are wrong: exit 2
@@ -128,12 +127,6 @@ class StoreAbsent(StoreRefused):
 
 class StoreInUse(StoreRefused):
     """Another router has the store; the text says which process, if that is known."""
-
-
-class PublishedMeanwhile(RouterError):
-    """Another node has put rules in force since one looked; the text says which, and who."""
-
-    word = "published_meanwhile"
 
 
 class NotFound(RouterError):

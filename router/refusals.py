@@ -57,7 +57,8 @@ def is_probe(headers: Iterable[tuple[bytes, bytes]], reason: str) -> bool:
 class Refusals:
     """
     The last refusals, and the last few requests that were refused; `wanted` says at each refusal
-    whether to keep its request. `node` is the number of this node of several, part of their ids.
+    whether to keep its request. `node` is the number of this node of several: part of their ids,
+    so that one of another node is not taken for ours.
     """
 
     def __init__(

@@ -71,9 +71,8 @@ def _nodes(rows: tuple[NodeRow, ...]) -> Iterator[tuple[str, str]]:
     for row in rows:
         beat = "gone, beat" if row.gone else "beat"
         skew = f"clock {row.skew_ms / 1000:+.1f} s"
-        where = row.admin or "no admin address"
         told = f"{beat} {span(row.beat_age_ms)} ago, {skew}, rules {row.generation[:12]}"
-        said = f"version {row.version}, {row.running} running, {where}"
+        said = f"version {row.version}, {row.running} running"
         yield "node", f"{row.name} #{row.number}: {told}, {said}"
         if row.unready and not row.gone:
             yield "", f"not ready: {row.unready}"

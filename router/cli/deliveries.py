@@ -7,7 +7,7 @@ import click
 
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
-from router.cli.output import dates, event_names, note, print_list, shortened, states, visible, when
+from router.cli.output import dates, event_names, note, print_list, shortened, states, when
 from router.cli.paging import paged
 from router.cli.redraw import watched
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
@@ -21,7 +21,6 @@ LIMIT = 50
 _REFUSALS_KEPT = 500
 _REFUSED_BY = {"endpoint", "since", "until", "limit"}
 """What is known of a refused request."""
-_SHOWN_AS = {"peer": "from", "node": "router"}
 
 
 @click.command()
@@ -29,7 +28,7 @@ _SHOWN_AS = {"peer": "from", "node": "router"}
 @paged
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=LIMIT)
-@click.option("--refused", is_flag=True, help="Requests that the running server refused recently.")
+@click.option("--refused", is_flag=True, help="Requests that this router refused recently.")
 def deliveries(*, place: Options, selector: Criteria, refused: bool) -> None:
     """The deliveries, newest first. `router show ID` tells all of one."""
     if refused:
@@ -62,24 +61,20 @@ def _refused(place: Options, selector: Criteria) -> None:
     for name in selector.as_json().keys() - _REFUSED_BY:
         raise UsageError(f"--{name} is for deliveries that were stored, not for --refused")
     with AdminClient.of(place) as client:
-        answer = client.refusals(_REFUSALS_KEPT)
-        kept = answer.refusals
+        kept = client.refusals(_REFUSALS_KEPT).refusals
         known = client.status().endpoints if selector.endpoint is not None else []
-    for router in answer.unasked:
-        note(f"{visible(router.node)} could not be asked: {visible(router.why)}")
     endpoint = selector.endpoint
     if endpoint is not None and endpoint not in {*known, *(r.get("endpoint") for r in kept)}:
         hint = did_you_mean(endpoint, known) or f"there are {', '.join(known)}"
         raise UsageError(f"there is no endpoint {endpoint!r}; {hint}")
     found = [r for r in kept if _is_wanted(r, selector)][: selector.limit]
     if not found and not place.as_json:
-        note("the server has refused nothing since it started")
+        note("this router has refused nothing since it started")
         return
-    several = ("node",) if any("node" in refusal for refusal in found) else ()
-    names = ("endpoint", "event", "status", "reason", "peer", *several, "hint")
+    names = ("endpoint", "event", "status", "reason", "peer", "hint")
     print_list(
         [dates(r) for r in found],
-        ("at", *(_SHOWN_AS.get(name, name) for name in names)),
+        ("at", *("from" if name == "peer" else name for name in names)),
         (_refusal_cells(refusal, names) for refusal in found),
         as_json=place.as_json,
     )

@@ -21,7 +21,7 @@ from router.model.fetched import Fetched
 from router.model.patterns import wants_event
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.subscription import Subscription, subscriptions
-from router.operator.answers import ServerState, Unasked
+from router.operator.answers import ServerState
 from router.provider_calls import reachability
 from router.providers.allowed_hosts import is_allowed
 from router.providers.provider import Provider
@@ -41,23 +41,20 @@ ADDRESSES_AT_ONCE = 8
 
 class ServerStatus(msgspec.Struct, frozen=True):
     """
-    What the running server answers; `status` None: it does not, `trouble` says why. The refusals of
-    `unasked` routers of its database are not known.
+    What the running server answers; `status` None: it does not, `trouble` says why. The refusals
+    are its own, not those of other routers of its database.
     """
 
     status: ServerState | None
     refusals: tuple[dict[str, Any], ...] = ()
     trouble: str | None = None
-    unasked: tuple[Unasked, ...] = ()
 
 
 def ask_server(place: Options, ruleset: Ruleset) -> ServerStatus:
     """What the admin API of the running server answers."""
     try:
         with AdminClient.of(place, ruleset) as client:
-            found = client.refusals(500)
-            refusals = tuple(found.refusals)
-            return ServerStatus(client.status(), refusals, unasked=found.unasked)
+            return ServerStatus(client.status(), tuple(client.refusals(500).refusals))
     except click.ClickException as error:
         return ServerStatus(None, trouble=error.message)
 
@@ -347,11 +344,8 @@ def of_refusals(
         if r.get("endpoint") == endpoint.name and int(r.get("at") or 0) > since
     ]
     if not mine:
-        if server.unasked:
-            why = "; ".join(f"{one.node} could not be asked: {one.why}" for one in server.unasked)
-            yield unknown("refusals", f"none is known since the last delivery; {why}")
-        elif server.status is not None:
-            yield ok("refusals", "none since the last delivery")
+        if server.status is not None:
+            yield ok("refusals", "this router refused none since the last delivery")
         return
     newest = mine[0]
     hint = f": {newest['hint']}" if newest.get("hint") else ""

@@ -16,7 +16,6 @@ from router.cli.options import Options, place_options
 from router.cli.output import (
     aged,
     dates,
-    note,
     pretty,
     print_json,
     span,
@@ -39,7 +38,7 @@ _EVENTS_SHOWN = 20
 @click.command()
 @paged
 @click.argument("identity", metavar="ID")
-@click.option("--follow", is_flag=True, help="Print a job's output while it runs.")
+@click.option("--follow", is_flag=True, help="Print a job's output while this router runs it.")
 @place_options("dev", "store", "admin", "server")
 def show(*, place: Options, identity: str, follow: bool) -> None:
     """Everything about one delivery or job. ID may be its first 4 characters or more."""
@@ -62,16 +61,10 @@ def _follow(place: Options, jobs: tuple[Job, ...]) -> None:
     if len(jobs) != 1:
         ids = ", ".join(job.id for job in jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
-    job, after, noted = jobs[0], "", False
+    job, after = jobs[0], ""
     with AdminClient.of(place) as client:
         while job.state not in ENDED:
             written = client.output(job.id, after)
-            if written.unasked is not None and not noted:
-                note(
-                    f"it runs on {visible(written.node or '?')}, which could not be asked what it "
-                    f"writes: {visible(written.unasked)}"
-                )
-                noted = True
             if written.running:
                 after = written.next
                 for text, err in ((written.stdout, False), (written.stderr, True)):

@@ -13,6 +13,8 @@ _KEYS: Mapping[tuple[str, ...], str | None] = {
     ("FileEntry", "window"): None,
     ("FileEntry", "correlate"): None,
     ("VerifyEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
+    ("ServerEntry", "rules"): "nothing: each router goes by its own file",
+    ("AdminEntry", "advertise"): "nothing: routers do not call each other",
     ("SchemeEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
     ("SchemeEntry", "scheme", "python"): _PROXY,
     ("SchemeEntry", "function"): _PROXY,
@@ -34,6 +36,7 @@ _WORDS: Mapping[str, str] = {
     "check --min-score": "`router test --min-coverage PERCENT`",
     "check --mutate": "`router test --coverage` shows what no test tries",
     "shapes learn": "write the fields into shapes/ENDPOINT.yaml yourself: docs/types.md",
+    "rules publish": "copy the rules file to each router, as you deploy the rest",
 }
 
 

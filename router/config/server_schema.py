@@ -1,6 +1,6 @@
 """`server` as Structs, and the setting that is a text or an environment variable."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from router.config.spelling import ADDRESS, RANGE, STORE, TOKEN, TOKENS_TAKEN, VARIABLE
 from router.config.units import Duration, Size
@@ -75,15 +75,6 @@ class AdminEntry(SettingEntry):
             {"ann": {"secret": "ann_token", "role": "operator"}},
             names=TOKEN.pattern,
             taken=TOKENS_TAKEN,
-        ),
-    ] = None
-    advertise: Annotated[
-        SettingEntry | None,
-        doc(
-            "HOST or HOST:PORT at which other routers of a database call it. Left out: this "
-            "machine's name, or the address of `listen`; on loopback they cannot.",
-            "10.0.0.5:8001",
-            {"env": "POD_IP"},
         ),
     ] = None
     hosts: Annotated[
@@ -272,11 +263,4 @@ class ServerEntry(Entry):
     tls: Annotated[ListenerTlsEntry | None, doc("The certificate of the public listener.")] = None
     reload: Annotated[
         ReloadEntry | None, doc("When this file is read again, and what must hold for it.")
-    ] = None
-    rules: Annotated[
-        Literal["file", "published"] | None,
-        doc(
-            "file: those of this file (default). published: those that `router rules publish` "
-            "gave last to all routers of a PostgreSQL database."
-        ),
     ] = None

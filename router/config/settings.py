@@ -76,7 +76,6 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
         keep_refused=bool(entry.refusals and entry.refusals.bodies),
         tls=_listener_tls(context, entry.tls),
         reload=Reload(reload.watch is not False, bool(reload.require_tests)),
-        rules=entry.rules or usual.rules,
     )
 
 
@@ -85,7 +84,7 @@ def _admin(context: LoadContext, entry: AdminEntry | None) -> dict[str, Any]:
     default = ServerSettings().admin
     if entry is None:
         return {"admin": default}
-    has_place = entry.text or entry.env or entry.listen or entry.broken
+    has_place = entry.text or entry.env or entry.listen
     listen = _address(context, entry, default) if has_place else default
     tokens = tuple(_token(context, name, one) for name, one in entry.tokens or ())
     if not (tokens or entry.broken or context.dev or listens_locally(listen)):
@@ -98,7 +97,6 @@ def _admin(context: LoadContext, entry: AdminEntry | None) -> dict[str, Any]:
     return {
         "admin": listen,
         "admin_tokens": tokens,
-        "admin_advertise": _advertise(context, entry.advertise),
         "admin_hosts": tuple(_host(context, text) for text in entry.hosts or ()),
         "admin_tls": _listener_tls(context, entry.tls),
     }
@@ -135,25 +133,6 @@ def _host(context: LoadContext, text: SourceText) -> str:
             "write it without scheme and port",
         )
     return text.value.lower()
-
-
-def _advertise(context: LoadContext, entry: SettingEntry | None) -> str | None:
-    """`HOST` or `HOST:PORT`; of this machine alone, so no part of a generation."""
-    if (text := setting(context, entry, kept=False)) is None:
-        return None
-    if (literal := literal_address(text.value)) is not None and ":" in text.value:
-        return f"[{literal}]"
-    host, _, port = (
-        text.value.rpartition(":") if ADDRESS.fullmatch(text.value) else (text.value, "", "1")
-    )
-    named = _HOST.fullmatch(host) or literal_address(host) is not None
-    if not named or not 0 < int(port) <= 65_535:
-        context.error(
-            "bad-address",
-            f"'{text.shown}' is not an address that others can call, like '10.0.0.5:8001'",
-            text,
-        )
-    return text.value
 
 
 def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> ListenerTls | None:

@@ -89,17 +89,15 @@ class ServerSettings(msgspec.Struct, frozen=True):
     """
     `server:`. Addresses are `host:port`. `state_dir` is the folder of what lies beside the store,
     absolute; None: that of the store's file.
-    `admin_advertise` is `HOST` or `HOST:PORT` at which other routers call the admin listener.
     `admin_hosts` are names that the admin listener is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
     `grace_s` is what running actions get at SIGTERM. `keep_refused`: the last refused requests are
-    kept whole, in memory. `rules` are those of the file, or those `published` on the store.
+    kept whole, in memory.
     """
 
     base_url: str = "http://127.0.0.1:8000"
     listen: str = "0.0.0.0:8000"
     admin: str = "127.0.0.1:8001"
-    admin_advertise: str | None = None
     admin_tokens: tuple[AdminToken, ...] = ()
     admin_hosts: tuple[str, ...] = ()
     store: StoreAddress = SqliteFile("router.db")
@@ -113,7 +111,6 @@ class ServerSettings(msgspec.Struct, frozen=True):
     tls: ListenerTls | None = None
     admin_tls: ListenerTls | None = None
     reload: Reload = Reload()
-    rules: Literal["file", "published"] = "file"
 
     @property
     def state(self) -> Path:

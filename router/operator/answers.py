@@ -365,18 +365,10 @@ class ServerState(msgspec.Struct, frozen=True):
     recoveries: dict[str, Recovery] = {}
 
 
-class Unasked(msgspec.Struct, frozen=True):
-    """A router of the same database that was to be asked, and why it could not be."""
-
-    node: str
-    why: str
-
-
 class RefusalList(msgspec.Struct, frozen=True):
-    """The newest refused requests, newest first; those of `unasked` routers are not among them."""
+    """The newest requests that this router refused, newest first."""
 
     refusals: list[dict[str, Any]]
-    unasked: tuple[Unasked, ...] = ()
 
 
 class RefusedRequest(msgspec.Struct, frozen=True):
@@ -397,8 +389,8 @@ class RefusedRequest(msgspec.Struct, frozen=True):
 
 class JobOutput(msgspec.Struct, frozen=True, omit_defaults=True):
     """
-    What a job's command has written; `next` is the `after` of the next question. `node` is the
-    other router that it runs on, `unasked` why that one tells nothing.
+    What a job's command has written; `next` is the `after` of the next question. It does not run,
+    as far as this router knows, where another one runs it.
     """
 
     running: bool
@@ -406,5 +398,3 @@ class JobOutput(msgspec.Struct, frozen=True, omit_defaults=True):
     stdout: str = ""
     stderr: str = ""
     next: str = ""
-    node: str | None = None
-    unasked: str | None = None

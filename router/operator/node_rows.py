@@ -23,21 +23,19 @@ class NodeShare(msgspec.Struct, frozen=True):
 
 class NodeRow(msgspec.Struct, frozen=True):
     """
-    A node. It routes by `generation`, and could put `ready_for` in force at once; `skew_ms` is by
-    how much its machine's clock is ahead of the store's, `unready` why it is to get no requests
-    (None: it may). `shares` go by the names of their targets.
+    A node. It routes by `generation`; `skew_ms` is by how much its machine's clock is ahead of the
+    store's, `unready` why it is to get no requests (None: it may). `shares` go by the names of
+    their targets.
     """
 
     name: str
     number: str
     version: str
     generation: str
-    ready_for: str | None
     started_at: int | None
     last_beat_at: int
     beat_age_ms: int
     skew_ms: int
-    admin: str | None
     gone: bool
     unready: str | None
     running: int
@@ -47,7 +45,7 @@ class NodeRow(msgspec.Struct, frozen=True):
 class NodeList(msgspec.Struct, frozen=True):
     """
     The nodes that share the store, in the order in which they joined, and those that were gone
-    within the last hour. `in_force` is the generation that was published last.
+    within the last hour. `in_force` is the generation that was put in force last.
     """
 
     nodes: tuple[NodeRow, ...]
@@ -73,12 +71,10 @@ def _row(node: NodeSeen, load: NodeLoad, now: int) -> NodeRow:
         number=node.number,
         version=card.version,
         generation=card.generation,
-        ready_for=card.ready_for or None,
         started_at=card.started_at or None,
         last_beat_at=node.last_beat_at,
         beat_age_ms=age,
         skew_ms=card.skew_ms,
-        admin=card.admin,
         gone=node.gone,
         unready=_unready(node, age),
         running=sum(load.running.values()),

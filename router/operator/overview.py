@@ -192,10 +192,10 @@ async def rules_in_force(
 ) -> answer.RulesInForce:
     """Which rules decide, since when, and whether a newer file was refused."""
     ruleset = live.current.ruleset
-    published = await store.published()
+    newest = await store.in_force()
     at = reload.succeeded_at or None
-    if published is not None and published.generation == ruleset.generation:
-        at = published.at
+    if newest is not None and newest.generation == ruleset.generation:
+        at = newest.at
     error = reload.error or reload.unread
     return answer.RulesInForce(
         ruleset.generation, len(ruleset.rules), at, error, reload.at if error else None

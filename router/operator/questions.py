@@ -280,7 +280,7 @@ class StoreQuestions:
         if not self.shared:
             return NodeList((), None)
         nodes, loads = await self._store.nodes(), await self._store.node_loads()
-        newest = await self._store.published()
+        newest = await self._store.in_force()
         in_force = newest.generation if newest else None
         return NodeList(node_rows(nodes, loads, self._clock.now()), in_force)
 

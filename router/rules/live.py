@@ -104,18 +104,18 @@ class LiveRuleset:
     One generation, in force: ruleset, matcher, secrets, and the table of addresses.
 
     `own` is the endpoint of the router's own events, which has no address; None: no rule wants any.
-    `local` is what it needs of its machine, where other nodes are to compare it.
+    `fingerprints` are those of its secrets, where other nodes are to compare them.
     """
 
     def __init__(
         self,
         ruleset: Ruleset,
         secrets: SecretValues,
-        local: Mapping[str, tuple[str, ...]] = {},
+        fingerprints: Mapping[str, tuple[str, ...]] = {},
     ) -> None:
         self.ruleset = ruleset
         self.secrets = secrets
-        self.local = local
+        self.fingerprints = fingerprints
         self.matcher = Matcher(ruleset)
         endpoints = {name: self._live(one) for name, one in ruleset.endpoints.items()}
         self.by_path = {

@@ -1,7 +1,7 @@
 """This process as a node of a shared store: it says that it lives, and sees who else does."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from router.clock import Clock
@@ -9,7 +9,7 @@ from router.dispatch import Dispatcher
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.serving.failure_detector import FailureDetector
-from router.serving.node_agreement import NodeAgreement
+from router.serving.node_agreement import differing_secrets
 from router.serving.store_outage import StoreOutage
 from router.serving.store_time import SKEW_MS, StoreTime
 from router.store.protocol import NodeStore
@@ -46,8 +46,7 @@ class Membership:
     With each beat it says what it makes of its shares of targets' limits, and gets those that it
     was given last; one node at a time divides them anew, once a second.
 
-    `card` is what it says of itself. The store's `time` comes with each beat, and what the others
-    say, for `agreement`.
+    `card` is what it says of itself. The store's `time` comes with each beat.
     """
 
     def __init__(
@@ -57,18 +56,18 @@ class Membership:
         dispatch: Dispatcher,
         joined: Joined,
         card: Callable[[], NodeCard],
-        agreement: NodeAgreement,
         time: StoreTime,
         clock: Clock,
         log: Log,
     ) -> None:
         self.node = joined.node
-        self._time, self._agreement = time, agreement
+        self._time = time
         self._store, self._dispatch, self._card = store, dispatch, card
         self._clock, self._log = clock, log
         self._detector = FailureDetector()
         self._until = joined.at + LATE_S
         self._held_back: str | None = None
+        self._differs: str | None = "the other routers have not been seen yet"
         self._unknown = StoreOutage(log, "the store does not know that this node lives")
         self._undivided = StoreOutage(log, "targets' limits are not divided anew")
         self._reclaim_at = joined.at
@@ -111,7 +110,7 @@ class Membership:
             return f"no work is started: {self._held_back}"
         if abs(skew := self.skew()) > SKEW_MS:
             return f"the machine's clock is off by {skew / 1000:+.1f} s from the database's"
-        return self._agreement.unready()
+        return self._differs
 
     def _pause(self) -> float:
         """Until the next beat: shorter if somebody may be gone before."""
@@ -129,7 +128,7 @@ class Membership:
                 await self._rejoin()
             else:
                 here = NodeSeen(self.node, card, self._beats, beats.now)
-                self._agreement.compare(here, beats.others)
+                self._compare(here, beats.others)
                 await self._beaten(beats, asked)
         if self._unknown.away:
             self._detector.interrupted(self._clock.monotonic())
@@ -149,6 +148,11 @@ class Membership:
             self._reclaiming = asyncio.ensure_future(self._reclaim())
         if self._dividing is None:
             self._dividing = asyncio.ensure_future(self._divide(self.node))
+
+    def _compare(self, here: NodeSeen, others: Sequence[NodeSeen]) -> None:
+        before, self._differs = self._differs, differing_secrets(here, others)
+        if self._differs is not None and self._differs != before:
+            self._log.warning("this machine differs", reason=self._differs)
 
     async def _rejoin(self) -> None:
         self._hold_back("this node was declared gone")

@@ -29,8 +29,8 @@ READS = 5
 NAMES_SHOWN = 50
 # Only a restart applies these.
 _NEEDS_RESTART = (
-    *("listen", "admin", "admin_advertise", "admin_hosts", "tls", "admin_tls"),
-    *("store", "state_dir", "rules"),
+    *("listen", "admin", "admin_hosts", "tls", "admin_tls"),
+    *("store", "state_dir"),
 )
 
 
@@ -40,9 +40,9 @@ class ReloadSteps(NamedTuple):
 
     `fingerprint` tells cheaply whether files changed (OSError: nobody can tell now); `build` reads,
     checks and resolves the file (it may take seconds and runs in a thread); `prove` runs its tests,
-    if they are required; `keep` makes the new generation durable and publishes it before it is in
-    force here; `after` applies to stored jobs what it says of them; `render` shows diagnostics.
-    `begins` and `ends` are called around it.
+    if they are required; `keep` makes the new generation durable and puts it in force for all
+    nodes, before it is here; `after` applies to stored jobs what it says of them; `render` shows
+    diagnostics. `begins` and `ends` are called around it.
     """
 
     fingerprint: Callable[[], str]

@@ -34,33 +34,26 @@ class RuleAgreement:
 
     async def step(self) -> None:
         """Look at all nodes once. Raises StoreUnavailable."""
-        by_generation = await self._generations()
-        if len(by_generation) < 2:
+        nodes: dict[str, list[str]] = {}
+        for node in await self._reads.nodes():
+            if not node.gone:
+                nodes.setdefault(node.card.generation, []).append(node.card.name)
+        if len(nodes) < 2:
             self._since, self._said = None, False
             return
         if self._since is None:
             self._since = self._clock.ledger()
         if self._said or self._clock.ledger() - self._since < DIFFER_MS:
             return
-        newest = await self._reads.published()
-        identity = f"{EVENT}/{newest.seq if newest else 0}"  # for every node that looks
+        found = {generation: sorted(nodes[generation]) for generation in sorted(nodes)}
+        newest = await self._reads.in_force()
         payload = {
-            "generations": [
-                {"generation": id_, "nodes": nodes} for id_, nodes in by_generation.items()
-            ],
+            "generations": [{"generation": id_, "nodes": names} for id_, names in found.items()],
             "in_force": newest.generation if newest else None,
             "minutes": DIFFER_MS // 60_000,
             "since": timestamp(self._since + self._clock.offset),
         }
-        await self._send(EVENT, identity, payload)
+        await self._send(EVENT, f"{EVENT}/{newest.seq if newest else 0}", payload)
         self._said = True
-        told = " / ".join(f"{id_[:12]}: {', '.join(on)}" for id_, on in by_generation.items())
+        told = " / ".join(f"{id_[:12]}: {', '.join(on)}" for id_, on in found.items())
         self._log.warning("nodes route by different rules", nodes=told)
-
-    async def _generations(self) -> Mapping[str, list[str]]:
-        """The names of the living nodes by the generation that each routes by, in order."""
-        found: dict[str, list[str]] = {}
-        for node in await self._reads.nodes():
-            if not node.gone:
-                found.setdefault(node.card.generation, []).append(node.card.name)
-        return {generation: sorted(found[generation]) for generation in sorted(found)}

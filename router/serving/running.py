@@ -10,7 +10,7 @@ import msgspec
 
 from router import __version__
 from router.clock import Clock
-from router.errors import NotFound, StoreUnavailable, UsageError
+from router.errors import StoreUnavailable, UsageError
 from router.operator.answers import (
     JobOutput,
     RefusalList,
@@ -23,7 +23,6 @@ from router.operator.audit import AuditTrail
 from router.operator.requests import LOCAL, By
 from router.refusals import KeptRefusal, Refusals
 from router.rules.live import LiveRef
-from router.serving.other_nodes import OtherNodes
 from router.serving.reload import Reloader
 from router.store.protocol import Store
 from router.store.values import NodeCard
@@ -47,10 +46,7 @@ class LiveParts(NamedTuple):
 
 
 class RunningServer:
-    """
-    The running server: whether it is ready, what it is, what it refused, and its rules file.
-    `others` are asked too, where there are any.
-    """
+    """The running server: whether it is ready, what it is, what it refused, and its rules file."""
 
     def __init__(
         self,
@@ -61,14 +57,13 @@ class RunningServer:
         audit: AuditTrail,
         reloader: Reloader,
         parts: LiveParts,
-        others: OtherNodes | None = None,
     ) -> None:
         self._store = store
         self._live = live
         self._clock = clock
         self._audit = audit
         self._reloader = reloader
-        self._parts, self._others = parts, others
+        self._parts = parts
         self._started_at = clock.now()
         self._beat: asyncio.Future[None] | None = None
         self._draining = False
@@ -126,45 +121,18 @@ class RunningServer:
             **self._parts.more(),
         )
 
-    async def refusals(self, limit: int, node: str | None = None) -> RefusalList:
-        """The newest refused requests, newest first."""
-        own = self._parts.refusals.recent(limit)
-        others = self._others_than(node)
-        return RefusalList(own) if others is None else await others.refusals(own, limit)
+    async def refusals(self, limit: int) -> RefusalList:
+        """The newest requests that this router refused, newest first."""
+        return RefusalList(self._parts.refusals.recent(limit))
 
-    async def refusal(
-        self, wanted: str, endpoint: str | None, node: str | None = None
-    ) -> RefusedRequest:
+    async def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
         """One refused request, by its id; `last`: the newest. Raises NotFound: it is not kept."""
-        others = self._others_than(node)
-        try:
-            own = _refused(self._parts.refusals.get(wanted, endpoint))
-        except NotFound:
-            found = None if others is None else await others.refusal(wanted, endpoint)
-            if found is None:
-                raise
-            return found
-        if others is None or wanted != "last":
-            return own
-        found = await others.refusal(wanted, endpoint)
-        return own if found is None or found.at < own.at else found
+        return _refused(self._parts.refusals.get(wanted, endpoint))
 
-    async def output(self, job: str, after: str, node: str | None = None) -> JobOutput:
-        """What a job's command has written since `after`, while it runs."""
-        others = self._others_than(node)
+    async def output(self, job: str, after: str) -> JobOutput:
+        """What a job's command has written since `after`, while it runs on this router."""
         found = self._parts.written(job, after)
-        if found is not None:
-            return JobOutput(running=True, **found)
-        return JobOutput(running=False) if others is None else await others.output(job, after)
-
-    def _others_than(self, node: str | None) -> OtherNodes | None:
-        """Whom to ask beside this node; None: nobody. Raises UsageError: another one is meant."""
-        others = self._others
-        if node is None or others is None:
-            return others
-        if node != others.node():
-            raise UsageError(f"this is node {others.node()}, not {node[:20]}")
-        return None
+        return JobOutput(running=False) if found is None else JobOutput(running=True, **found)
 
     async def reload(self, by: By = LOCAL) -> Reloaded:
         """

@@ -19,7 +19,6 @@ from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.store.reads import DispatchReads, FactReads, StoreReads
 from router.store.removal import Pruned, RedactionStep, Retain
 from router.store.values import (
-    NO_LOCAL,
     Acceptance,
     Accepted,
     Beats,
@@ -28,9 +27,7 @@ from router.store.values import (
     Generation,
     Heard,
     LeaseBatch,
-    Local,
     NodeCard,
-    Publication,
     Recovered,
     RuleCount,
     Selector,
@@ -276,7 +273,7 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         released is due at `now` at the earliest.
 
         Nothing changes unless `generation`, whose rules these are, is in force for all nodes, or
-        nothing has been published yet.
+        none has been put in force yet.
         """
 
     async def regroup(
@@ -297,27 +294,13 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
     async def keep_generation(self, generation: Generation) -> None:
         """Keep a ruleset's text; a known id changes nothing."""
 
-    async def publish(
-        self,
-        generation: str,
-        *,
-        by: str,
-        at: int,
-        after: int | None = None,
-        local: Local = NO_LOCAL,
-    ) -> Publication:
+    async def put_in_force(self, generation: str, *, by: str, at: int) -> None:
         """
-        Put a generation in force for all nodes; returns what is in force then. What the node `by`
-        has published last it does not publish again: one that restarts with the rules it had
-        leaves those of others in force. `after` is the `seq` of what must be in force until now
-        (0: nothing has been published); then it is published in any case. `at` is wall time;
-        `local` see `Publication`.
+        Put the generation of the node `by` in force for all nodes. A node that restarts with the
+        generation it had leaves those of others in force. `at` is wall time.
 
-        What no living node of a shared store goes by is passed over when it is a minute old, for
-        limits at once: what is one for all nodes goes by what was published before it.
-
-        Raises:
-            PublishedMeanwhile: something else is in force than `after` says.
+        A generation that no living node of a shared store has is passed over when it is a minute
+        old, for limits at once: the one that was put in force before it decides.
         """
 
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:

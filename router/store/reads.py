@@ -18,6 +18,7 @@ from router.store.values import (
     FeedQuery,
     Following,
     Generation,
+    InForce,
     ListedAttempt,
     ListedEvent,
     ListedGeneration,
@@ -25,7 +26,6 @@ from router.store.values import (
     NodeLoad,
     NodeSeen,
     Page,
-    Publication,
     RuleCount,
     Selector,
 )
@@ -159,8 +159,8 @@ class StoreReads(DispatchReads, Protocol):
     ) -> tuple[ListedGeneration, ...]:
         """Kept generations, newest first."""
 
-    async def published(self) -> Publication | None:
-        """What is in force for all nodes; None: nothing has been published yet."""
+    async def in_force(self) -> InForce | None:
+        """What was put in force last for all nodes; None: nothing was yet."""
 
     async def target_counts(self) -> Mapping[str, TargetCounts]:
         """Open and dead jobs by target."""

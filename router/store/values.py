@@ -140,32 +140,27 @@ def node_of(lease: str) -> str:
     return lease.partition("/")[0]
 
 
-Local = Mapping[str, tuple[str, ...]]
+Fingerprints = Mapping[str, tuple[str, ...]]
 """
-What a machine has of its own, by name: the fingerprint of a secret, then those of the secrets that
-stand in a list with it; the digest of a file. It is for nodes to compare, and never shown.
+By the name of a secret: its fingerprint, then those of the secrets that stand in a list with it.
+They are for nodes to compare, and never shown.
 """
-NO_LOCAL: Local = {}
 
 
 class NodeCard(msgspec.Struct, frozen=True):
     """
-    What a node says of itself: its name, the address at which its operator's interface is called,
-    the router's version and the generation of its rules; `ready_for` is the one that it could put
-    in force at once. `started_at` is when its process began (0: not said yet), `skew_ms` by how
-    much its machine's clock is ahead of the store's, `unready` why it is to get no requests.
-    `local` is what its rules need of its machine.
+    What a node says of itself: its name, the router's version and the generation of its rules.
+    `started_at` is when its process began (0: not said yet), `skew_ms` by how much its machine's
+    clock is ahead of the store's, `unready` why it is to get no requests.
     """
 
     name: str
-    admin: str | None
     version: str
     generation: str
-    ready_for: str = ""
     started_at: int = 0
     skew_ms: int = 0
     unready: str | None = None
-    local: Local = {}
+    secrets: Fingerprints = {}
 
 
 class NodeSeen(msgspec.Struct, frozen=True):
@@ -253,18 +248,16 @@ class Generation(msgspec.Struct, frozen=True):
     created_at: int
 
 
-class Publication(msgspec.Struct, frozen=True):
-    """
-    A generation was put in force for all nodes: by which node, and when (wall time). The newest
-    holds; `seq` counts from 1. `local` is what the rules need of a machine as it is where they were
-    published, if that is known: only a store that is shared keeps it.
-    """
+NEW_MS = 60_000
+"""So long a generation counts that no living node has said to have: its node may not have yet."""
+
+
+class InForce(msgspec.Struct, frozen=True):
+    """A generation was put in force for all nodes, and when (wall time); `seq` counts from 1."""
 
     seq: int
     generation: str
-    by: str
     at: int
-    local: Local = {}
 
 
 class Selector(Criteria, frozen=True):

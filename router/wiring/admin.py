@@ -14,12 +14,9 @@ from router.clock import Clock
 from router.egress import listens_locally
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
-from router.model.settings import ROLES
 from router.operator.costly import CostlyAnswer
 from router.operator.tokens import TokenLedger
 from router.rules.live import LiveRef
-from router.serving.node_client import NodeClient
-from router.serving.other_nodes import OtherNodes
 from router.store.reads import StoreReads
 from router.web.admin.callers import Caller, Callers, HeldToken
 
@@ -82,28 +79,6 @@ def callers(
         ]
 
     return Callers(held, tokens, clock=clock)
-
-
-def other_nodes(
-    live: LiveRef, reads: StoreReads, *, node: Callable[[], str], clock: Clock
-) -> OtherNodes:
-    """
-    The other routers of the store, asked with a token of the rules file that may see payloads, one
-    of a viewer if there is any; else with the one beside the store.
-    """
-    server = live.current.ruleset.server
-    local = own_token(server.state)
-
-    def token() -> str:
-        current, now = live.current, clock.now()
-        seeing = [one for one in current.ruleset.server.admin_tokens if one.bodies]
-        for one in sorted(seeing, key=lambda one: ROLES.index(one.role)):
-            for found in current.secrets.verifying((one.secret,), now):
-                return found.value.decode("latin-1")
-        return local
-
-    cert = server.admin_tls.cert if server.admin_tls else None
-    return OtherNodes(reads, NodeClient(token, tls=cert), node=node)
 
 
 def masked(body: bytes) -> bytes:

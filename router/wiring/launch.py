@@ -19,12 +19,10 @@ from router.serving.memory import give_back_large_blocks
 from router.serving.nodes import join
 from router.store.protocol import Store
 from router.wiring import terminal
-from router.wiring.listeners import admin_address
 from router.wiring.live import (
     GenerationSource,
-    follows,
     node_card,
-    published_rules,
+    put_in_force,
     restore_former,
 )
 from router.wiring.loops import loops_of
@@ -123,13 +121,9 @@ async def _with_store(
         log.info(store.remark)
     if store.shared:
         live = await asyncio.to_thread(source.fingerprinted, live, store.fingerprint_key)
-    if follows(live.ruleset.server, store, dev=options.dev):
-        node = node_name(address)
-        live = await published_rules(source, live, store, node=node, clock=clock)
-    card = node_card(live, node_name(address), admin_address(live.ruleset.server))
-    joined = await join(store, card, clock)
+    joined = await join(store, node_card(live, node_name(address)), clock)
     server = Server(options, source, LiveRef(live), store, clock, metrics, joined)
-    await server.put_in_force(live)
+    await put_in_force(store, live, node=server.node, clock=clock)
     await restore_former(server.live, store, source, server.log)
     await server.clock_sync.begin()
     mended = await server.dispatch.recover()

@@ -1,13 +1,10 @@
 """The two listeners: their certificates, and their addresses as people read them."""
 
-import re
 import socket
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 import msgspec
 
-from router.egress import listens_locally
 from router.log import Log
 from router.model.settings import ListenerTls, ServerSettings
 from router.rules.ruleset import Ruleset
@@ -22,7 +19,6 @@ ADMIN_ANSWER_S = 120.0
 """An operator's question about many deliveries may take its time; a sender's delivery may not."""
 _HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
 _ANY = frozenset({"", "*", "0.0.0.0", "[::]", "::"})  # noqa: S104 - not an address to call
-_PORT = re.compile(r":[0-9]+$")  # an IPv6 address stands in brackets
 
 
 def certificate(tls: ListenerTls | None, setting: str) -> Certificate | None:
@@ -102,21 +98,7 @@ def announce(
     )
 
 
-def admin_address(server: ServerSettings) -> str | None:
-    """The URL at which other machines call the admin listener; None: they cannot."""
-    listened, _, port = server.admin.rpartition(":")
-    place = server.admin_advertise
-    if place is None:
-        if listens_locally(server.admin):
-            return None
-        place = socket.gethostname() if listened in _ANY else listened
-    if not _PORT.search(place):
-        place = f"{place}:{port}"
-    return f"{'https' if server.admin_tls else 'http'}://{place}"
-
-
 def admin_names(server: ServerSettings) -> tuple[str, ...]:
     """By which it may be called, beside what it listens on."""
-    address = admin_address(server)
-    called = urlsplit(address).hostname if address else None
-    return (*server.admin_hosts, *([called] if called else []))
+    anywhere = server.admin.rpartition(":")[0] in _ANY
+    return (*server.admin_hosts, *([socket.gethostname()] if anywhere else []))

@@ -32,8 +32,6 @@ def loops_of(server: "Server") -> dict[str, Loop]:
         loops["manager"] = server.manager.watch
     if server.shared_feed is not None:
         loops["shared feed"] = partial(server.shared_feed.run, lambda: server.nodes.node)
-    if server.rollout is not None:
-        loops["rollout"] = partial(server.rollout.run, server.reloader.reload)
     if not server.store.shared:
         return loops | {"clock": server.clock_sync.run}
     return loops | {  # the clock is the store's

@@ -35,8 +35,6 @@ def reload_steps(
 
     async def prove(new: LiveRuleset) -> None:
         # The file in force has a word too: else the tests could be switched off unseen.
-        if source.is_following:
-            return
         both = (live.current.ruleset, new.ruleset)
         if any(ruleset.server.reload.require_tests for ruleset in both):
             generation = new.ruleset.generation

@@ -31,7 +31,13 @@ def resolve_secrets(
         SecretMissing: one or more are not set or unusable; a line for each says which variable
             or file, and where it is named: in the rules file at `path`, if that is given.
     """
-    values, problems = values_here(ruleset, environ)
+    values: dict[str, bytes] = {}
+    problems: dict[str, str] = {}
+    for ref in ruleset.secrets.values():
+        try:
+            values[ref.name] = secret_value(ref, environ)
+        except SecretMissing as error:
+            problems[ref.name] = str(error)
     if dev_file is not None:
         dev_file.ensure(ruleset, list(problems))
         values |= {name: dev_file.verify[name] for name in problems}
@@ -47,20 +53,6 @@ def resolve_secrets(
         raise SecretMissing("\n".join(lines))
     logs.keep_secret(values.values())
     return SecretValues(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
-
-
-def values_here(
-    ruleset: Ruleset, environ: Mapping[str, str]
-) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The values of the secrets that this machine has, and why it has not the others, by name."""
-    values: dict[str, bytes] = {}
-    problems: dict[str, str] = {}
-    for ref in ruleset.secrets.values():
-        try:
-            values[ref.name] = secret_value(ref, environ)
-        except SecretMissing as error:
-            problems[ref.name] = str(error)
-    return values, problems
 
 
 def _places(ruleset: Ruleset, path: Path) -> dict[str, str]:

@@ -25,7 +25,6 @@ from router.serving.clock_sync import ClockSync
 from router.serving.conditions import ThisNode, WatchedParts, watches
 from router.serving.counters import CounterWriter
 from router.serving.memory import settle_collector
-from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Joined, Membership
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Loop, Process, Shutdown
@@ -48,10 +47,9 @@ from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.wiring.action_table import make_actions
-from router.wiring.admin import MetricsPage, callers, other_nodes
+from router.wiring.admin import MetricsPage, callers
 from router.wiring.gauges import measure_parts, measure_store
 from router.wiring.listeners import (
-    admin_address,
     admin_listener,
     admin_names,
     announce,
@@ -62,10 +60,8 @@ from router.wiring.listeners import (
 from router.wiring.live import (
     GenerationSource,
     fetched_rules,
-    leave_in_force,
     node_card,
     put_in_force,
-    rollout_of,
 )
 from router.wiring.management import (
     EndpointRanges,
@@ -106,10 +102,6 @@ class Server:
         self.manager = ServiceManager(source.environ, clock)
         server = live.current.ruleset.server
         self.node = node_name(server.store)
-        self.admin_address = admin_address(server)
-        self.rollout = rollout_of(source, live, store, dev=options.dev, clock=clock)
-        putting = partial(put_in_force, store, node=self.node, clock=clock)
-        self.put_in_force = leave_in_force if self.rollout else putting
         self.certificate = certificate(server.tls, "server.tls")
         self.admin_certificate = certificate(server.admin_tls, "server.admin.tls")
         self.certificates = tuple(filter(None, (self.certificate, self.admin_certificate)))
@@ -176,7 +168,6 @@ class Server:
             dispatch=self.dispatch,
             joined=joined,
             card=self._card,
-            agreement=NodeAgreement(self.rollout, log=logs.get("nodes")),
             time=StoreTime(clock),
             clock=clock,
             log=logs.get("nodes"),
@@ -203,7 +194,7 @@ class Server:
 
     def _card(self) -> NodeCard:
         """What this node says of itself."""
-        card = node_card(self.live.current, self.node, self.admin_address, self.rollout)
+        card = node_card(self.live.current, self.node)
         return self.running.described(card, self.nodes.skew())
 
     def _heard(self, targets: Collection[str]) -> None:
@@ -290,8 +281,6 @@ class Server:
         self.recoveries = recoveries_of(
             senders, store, audit=self.verbs.audit, clock=clock, claimed=self._claimed
         )
-        asked = partial(other_nodes, live, store.reads, node=lambda: self.nodes.node, clock=clock)
-        self.others = asked() if store.shared else None
         self.running = RunningServer(
             store=store,
             live=live,
@@ -308,9 +297,8 @@ class Server:
                     "fetched": self.fetches.states(),
                     "recoveries": self.recoveries.known(),
                 },
-                self._unready if store.shared else lambda: None,
+                self.nodes.unready if store.shared else lambda: None,
             ),
-            others=self.others,
         )
         self.questions = StoreQuestions(
             store.reads,
@@ -360,13 +348,8 @@ class Server:
         for action in self.actions.values():
             await action.close()
         await self.traces.close()
-        if self.others is not None:
-            await self.others.close()
+        if self.store.shared:
             await self.nodes.leave()
-
-    def _unready(self) -> str | None:
-        """Why this node is to get no requests, for what it is to the others."""
-        return self.nodes.unready() or (self.rollout.unready() if self.rollout else None)
 
     async def _claimed(self, name: str, ttl_ms: int) -> bool:
         return await self.store.claim(name, self.nodes.node, ttl_ms)
@@ -380,7 +363,7 @@ class Server:
         steps = reload_steps(
             self.source,
             self.live,
-            keep=self.put_in_force,
+            keep=partial(put_in_force, self.store, node=self.node, clock=self.clock),
             certificates=self.certificates,
             manager=self.manager,
             after=self.upkeep.apply,

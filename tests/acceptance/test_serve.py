@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 from contextlib import closing
 from pathlib import Path
 
@@ -141,16 +140,15 @@ def test_a_broken_reload_keeps_the_old_rules(make_rig: MakeRig, send: Send) -> N
         rig.write(good.replace("saw {{ event }}", "the new rule"))
         router.signal(signal.SIGHUP)
         router.until(lambda: reloaded(rig, send, router), "the new rules")
-    published = publications(rig)
-    assert len({generation for generation, _ in published}) == len(published) == 2, "and no broken"
-    assert {by for _, by in published} == {socket.gethostname()}
+    found = put_in_force(rig)
+    assert len(set(found)) == len(found) == 2, "and no broken"
     with rig.router():
-        assert publications(rig) == published, "it has what it had"
+        assert put_in_force(rig) == found, "it has what it had"
 
 
-def publications(rig: Rig) -> list[tuple[str, str]]:
+def put_in_force(rig: Rig) -> list[str]:
     with closing(ledger.connect(rig.store)) as db:
-        return db.execute("SELECT generation, by FROM published ORDER BY seq").fetchall()
+        return [row[0] for row in db.execute("SELECT generation FROM published ORDER BY seq")]
 
 
 def reloaded(rig: Rig, send: Send, router: RouterProcess) -> bool:

@@ -49,5 +49,5 @@ class _Client:
 
 
 def a_card(name: str = "one", **given: Any) -> NodeCard:
-    values: dict[str, Any] = {"admin": None, "version": "1.0", "generation": "0" * 16}
+    values: dict[str, Any] = {"version": "1.0", "generation": "0" * 16}
     return NodeCard(name, **{**values, **given})

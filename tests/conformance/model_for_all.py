@@ -5,10 +5,8 @@ from typing import Any
 
 import msgspec
 
-from router.errors import PublishedMeanwhile
 from router.model.job import Group, Job
-from router.store.common.publications import AGREE_MS
-from router.store.values import NO_LOCAL, Generation, Local, Publication
+from router.store.values import NEW_MS, Generation, InForce
 from tests.conformance.model_lists import DUE, ModelLists
 
 
@@ -18,29 +16,17 @@ class ModelForAll(ModelLists):
     async def keep_generation(self, generation: Generation) -> None:
         self._generations.setdefault(generation.id, generation)
 
-    async def publish(
-        self,
-        generation: str,
-        *,
-        by: str,
-        at: int,
-        after: int | None = None,
-        local: Local = NO_LOCAL,
-    ) -> Publication:
-        newest = self._published[-1].seq if self._published else 0
-        if after not in (None, newest):
-            raise PublishedMeanwhile(self._published[-1].by if self._published else "nobody")
-        of_this = [one.generation for one in self._published if one.by == by]
-        if after is not None or of_this[-1:] != [generation]:
-            self._published.append(Publication(newest + 1, generation, by, at, local))
-        return self._published[-1]
+    async def put_in_force(self, generation: str, *, by: str, at: int) -> None:
+        if self._given.get(by) != generation:
+            self._given[by] = generation
+            self._in_force.append(InForce(len(self._in_force) + 1, generation, at))
 
-    def _holds(self, generation: str, agree_ms: int = AGREE_MS) -> bool:
+    def _holds(self, generation: str, new_ms: int = NEW_MS) -> bool:
         living = {one.card.generation for one in self._nodes.values() if not one.gone}
-        young = self._clock.now() - agree_ms
+        young = self._clock.now() - new_ms
         found = [
             one.generation
-            for one in self._published
+            for one in self._in_force
             if one.generation in {generation, *living} or one.at > young
         ]
         return not found or found[-1] == generation

@@ -23,9 +23,9 @@ from router.store.values import (
     DeliveryRecord,
     EventEntry,
     Generation,
+    InForce,
     NameKind,
     Page,
-    Publication,
     RuleCount,
     Selector,
     Stored,
@@ -49,7 +49,8 @@ class ModelLists(ModelNodes):
         self.runs = ModelRuns(self._jobs)
         self._attempts: list[Attempt] = []
         self._generations: dict[str, Generation] = {}
-        self._published: list[Publication] = []
+        self._in_force: list[InForce] = []
+        self._given: dict[str, str] = {}
         self._rule_counts: dict[str, RuleCount] = {}
         self._activity: list[ActivityCount] = []
         self._ruled: list[tuple[str, str]] = []
@@ -182,8 +183,8 @@ class ModelLists(ModelNodes):
             return self._generations[prefix]
         return _single([g for i, g in self._generations.items() if i.startswith(prefix)], prefix)
 
-    async def published(self) -> Publication | None:
-        return self._published[-1] if self._published else None
+    async def in_force(self) -> InForce | None:
+        return self._in_force[-1] if self._in_force else None
 
     async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
         kept = [g for g in self._generations.values() if (rule, g.id) in self._ruled]

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from router.clock import Clock
 from router.model.share import NO_REPORT, Division, ShareReport, ShareRow, Shares
-from router.store.common.publications import AGREE_MS
-from router.store.values import Beats, Heard, NodeCard, NodeLoad, NodeSeen
+from router.store.values import NEW_MS, Beats, Heard, NodeCard, NodeLoad, NodeSeen
 
 
 class ModelNodes:
@@ -76,9 +75,9 @@ class ModelNodes:
         self._shares = {row.node: row for row in (*rows, *division(rows)) if row.shares.version}
         return self._shares[node].shares if node in self._shares else Shares()
 
-    def _holds(self, generation: str, agree_ms: int = AGREE_MS) -> bool:
+    def _holds(self, generation: str, new_ms: int = NEW_MS) -> bool:
         """Whether this generation is in force, of those whose nodes live or may follow yet."""
-        del generation, agree_ms
+        del generation, new_ms
         return True
 
     def _holds_leases(self, node: str) -> bool:

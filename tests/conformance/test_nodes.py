@@ -38,14 +38,10 @@ async def test_each_start_has_a_number_of_its_own(store: Store) -> None:
 async def test_a_node_says_that_it_lives_and_what_it_is_now(store: Store) -> None:
     node = await store.join(a_card())
     assert [one.number for one in await store.reads.nodes()][-1:] == [node]
-    changed: dict[str, Any] = {
-        "generation": "1" * 16,
-        "ready_for": "2" * 16,
-        "started_at": START_MS,
-    }
+    changed: dict[str, Any] = {"generation": "1" * 16, "started_at": START_MS}
     changed |= {"skew_ms": -2_500, "unready": 'it\'s "stopping" \u2028'}
-    changed |= {"local": {"secrets.shop": ("ab12", "cd34"), "plugins/\u2028.py": ("ef",)}}
-    card = a_card("two", admin="http://127.0.0.1:8001", **changed)
+    changed |= {"secrets": {"shop": ("ab12", "cd34"), "\u2028": ("ef",)}}
+    card = a_card("two", **changed)
     first, second = await store.beat(node, a_card()), await store.beat(node, card)
     assert first is not None
     assert second is not None

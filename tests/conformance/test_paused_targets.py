@@ -87,7 +87,7 @@ async def test_a_job_whose_attempt_failed_since_is_held_by_the_next_look(
 @pytest.mark.usefixtures("jobs")
 async def test_it_is_paused_and_resumed_whatever_rules_are_in_force(store: Store) -> None:
     """Only what goes by rules goes by those in force."""
-    await store.publish("other", by="n1", at=START_MS)
+    await store.put_in_force("other", by="n1", at=START_MS)
     assert await pause(store, "erp") == 2
     assert await hold(store) == 0
     assert await store.resume_target("erp", now=FAR) == 2

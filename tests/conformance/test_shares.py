@@ -148,7 +148,7 @@ async def test_only_by_the_rules_in_force(fleet: Fleet) -> None:
     """And whose are not leaves the claim to others."""
     a, b = await fleet.open(), await fleet.open()
     one, two = await a.join(a_card()), await b.join(a_card())
-    await a.publish(GENERATION, by="a", at=FAR)
+    await a.put_in_force(GENERATION, by="a", at=FAR)
     division = Dividing(a=TWO)
     assert await a.divide(one, division, generation=OTHER, ttl_ms=TTL_MS) is None
     assert division.calls == 0
@@ -160,8 +160,8 @@ async def test_when_nobody_lives_who_has_the_rules_in_force_it_goes_by_those_bef
 ) -> None:
     a, b = await fleet.open(), await fleet.open()
     one, two = await a.join(a_card(generation=OTHER)), await b.join(a_card())
-    await a.publish(OTHER, by="a", at=START_MS)
-    await b.publish(GENERATION, by="b", at=START_MS)
+    await a.put_in_force(OTHER, by="a", at=START_MS)
+    await b.put_in_force(GENERATION, by="b", at=START_MS)
     division = Dividing(a=TWO)
     assert await a.divide(one, division, generation=OTHER, ttl_ms=TTL_MS) is None
     assert await b.declare_gone(two, 0)
@@ -173,8 +173,8 @@ async def test_until_a_node_has_what_is_published_it_goes_by_the_rules_before(
 ) -> None:
     a, b = await fleet.open(), await fleet.open()
     one, two = await a.join(a_card()), await b.join(a_card())
-    await a.publish(GENERATION, by="a", at=START_MS)
-    await a.publish(OTHER, by="an operator", at=START_MS)
+    await a.put_in_force(GENERATION, by="a", at=START_MS)
+    await a.put_in_force(OTHER, by="an operator", at=START_MS)
     first = await a.divide(one, Dividing(a=TWO), generation=GENERATION, ttl_ms=0)
     assert first is not None
     assert await b.beat(two, a_card(generation=OTHER)) is not None

@@ -38,7 +38,6 @@ from tests.defects.reading_others import READING_OTHERS
 from tests.defects.redacting import REDACTING
 from tests.defects.rendering import RENDERING
 from tests.defects.restarts import RESTARTS
-from tests.defects.rollout import ROLLOUT
 from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
@@ -65,7 +64,6 @@ ALL = (
     *READING_OTHERS,
     *OTHER_RULES,
     *SHARED_LIMITS,
-    *ROLLOUT,
     *SHARED_STORE,
     *ASKING_OTHERS,
     *OPERATING,

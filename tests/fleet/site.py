@@ -20,7 +20,7 @@ from tests.postgres.server import Server
 from tests.postgres.sharing import private_server
 
 SAFE = {"fsync": "on", "synchronous_commit": "on"}
-SERVER = "server: {admin: {advertise: {env: ADVERTISE}}}\n"
+SERVER = "server: {store: {url: {env: ROUTER_STORE}, node: {env: NODE}}}\n"
 LOOK_S = 0.2
 CONNECT_S = 2.0
 ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -97,18 +97,18 @@ class Fleet:
     async def living(self, node: Node) -> set[int]:
         """The numbers under which a router is in the ledger and not declared gone."""
         found = await self.ask(
-            f"SELECT n FROM nodes WHERE NOT gone AND card ->> 'admin' LIKE '%:{node.admin}'"  # noqa: S608 - a port
+            f"SELECT n FROM nodes WHERE NOT gone AND card ->> 'name' = '{node.name}'"  # noqa: S608 - ours
         )
         return {number for (number,) in found}
 
     async def holder(self, rule: str) -> Node:
         """The router that runs the only job of this rule that has begun."""
         found = await self.ask(
-            "SELECT q.rule, n.card ->> 'admin' FROM queue q "
+            "SELECT q.rule, n.card ->> 'name' FROM queue q "
             "JOIN nodes n ON n.n::text = split_part(q.lease, '/', 1)"
         )
-        [admin] = [admin for one, admin in found if one == rule]
-        return next(node for node in self.nodes if admin.endswith(f":{node.admin}"))
+        [name] = [name for one, name in found if one == rule]
+        return next(node for node in self.nodes if node.name == name)
 
     async def gone(self, numbers: Iterable[int]) -> bool:
         """Whether all of these nodes have been declared gone."""
@@ -178,7 +178,7 @@ async def _node(
     link = await stack.enter_async_context(Link(server.port).relaying())
     address = server.address(tcp=True).replace(f":{server.port}/", f":{link.port}/")
     listen, admin = free_ports(2)
-    here = {"ROUTER_STORE": address, "ADVERTISE": f"127.0.0.1:{admin}"}
+    here = {"ROUTER_STORE": address, "NODE": folder.name}
     return Node(folder.name, folder, link, {**environ(), **here}, listen, admin, code)
 
 

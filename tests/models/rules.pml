@@ -11,17 +11,17 @@
 #define NODES 3
 #define VERSIONS 4
 
-byte in_force = 1;              /* the version of the rules, as it is published */
+byte in_force = 1;              /* the version of the rules, that was put in force last */
 byte held_by = 1;               /* whose rules decided last what waits */
 
 active [NODES] proctype node() {
   byte rules = 1;
   do
-  :: /* new ones are published by a node that has the newest: compare and set */
+  :: /* newer ones are given to a node: it reloads, and they are in force */
      atomic { in_force < VERSIONS && rules == in_force -> in_force++; rules = in_force }
-  :: /* learned, sooner or later */
+  :: /* a deployment gives them to the others, sooner or later */
      atomic { rules != in_force -> rules = in_force }
-  :: /* the node starts anew with the file that it has, and asks what is in force */
+  :: /* the node starts anew with the file that it had, which puts nothing in force */
      atomic { rules > 1 -> rules = 1 }
   :: /* what waits is decided, within one transaction with the question whose rules are in force */
      atomic { (!IN_FORCE || rules == in_force) -> assert(rules >= held_by); held_by = rules }

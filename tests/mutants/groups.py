@@ -130,13 +130,12 @@ GROUPS = (
             "store/sqlite/holding.py": (
                 *_unit("store/test_holding.py"),
                 "tests/conformance/test_paused_targets.py",
-                "tests/conformance/test_published.py",
+                "tests/conformance/test_in_force.py",
                 *_STORE,
             ),
-            "store/common/publications.py": ("tests/conformance/test_published.py",),
-            "store/sqlite/publishing.py": (
-                *_unit("store/test_publishing.py", "store/test_pages.py"),
-                "tests/conformance/test_published.py",
+            "store/sqlite/in_force.py": (
+                *_unit("store/test_in_force.py", "store/test_pages.py"),
+                "tests/conformance/test_in_force.py",
             ),
         },
     ),

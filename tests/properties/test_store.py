@@ -123,12 +123,9 @@ class Histories(RuleBasedStateMachine):
     @rule(
         generation=st.sampled_from(GENERATIONS),
         by=st.sampled_from(("n1", "n2")),
-        after=st.booleans(),
     )
-    def publish(self, generation: str, by: str, after: bool) -> None:
-        newest = self.run(self.model.published())
-        seq = (newest.seq if newest else 0) if after else None
-        self.both("publish", generation, by=by, at=self.clock.now(), after=seq)
+    def put_in_force(self, generation: str, by: str) -> None:
+        self.both("put_in_force", generation, by=by, at=self.clock.now())
 
     @rule(keys=EVENT_KEYS)
     def hand_over(self, keys: list[bytes]) -> None:
@@ -295,7 +292,7 @@ class Histories(RuleBasedStateMachine):
         self.both("jobs", EVERYTHING)
         self.both("counts")
         self.both("targets")
-        self.both("published")
+        self.both("in_force")
         self.both("recall", "paused/")
 
     def teardown(self) -> None:

@@ -314,7 +314,7 @@ class Process:
 
     async def _put_in_force(self) -> None:
         generation, at = self.live.current.ruleset.generation, self.world.clock.now()
-        await self._insisting(lambda: self.view.publish(generation, by="sim", at=at))
+        await self._insisting(lambda: self.view.put_in_force(generation, by="sim", at=at))
         assert self.upkeep is not None
         await self._insisting(self.upkeep.apply)
 

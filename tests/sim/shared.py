@@ -27,7 +27,6 @@ from router.model.job import ENDED, Job
 from router.model.observed import Observed
 from router.rules.live import LiveRef
 from router.serving.failure_detector import GONE_S
-from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Membership, join
 from router.serving.store_time import StoreTime
 from router.store.values import NodeCard, untold
@@ -39,7 +38,7 @@ from tests.sim.watch import Watch
 from tests.sim.whole import LONGEST_S, Whole
 from tests.singly import Singly
 
-CARD = NodeCard("sim", None, "1", "g")
+CARD = NodeCard("sim", "1", "g")
 SLOW_S = 2.0
 """What a beat may take on its way, and the one before."""
 VERBS = ("accept", "accept", "lease", "lease", "settle", "results", "beat")
@@ -130,7 +129,6 @@ class Router:
             dispatch=dispatcher,
             joined=joined,
             card=lambda: CARD,
-            agreement=NodeAgreement(None, log=log.get("sim")),
             time=StoreTime(SteadyClock(world.clock, lambda: round(world.clock.monotonic() * 1e9))),
             clock=world.clock,
             log=log.get("sim"),

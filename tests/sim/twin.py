@@ -22,7 +22,7 @@ EVERYTHING = Selector(limit=100_000)
 TWINNED = frozenset(
     {
         "accept", "accept_all", "lease", "settle", "settle_all", "recover", "revive", "cancel",
-        "hold", "regroup", "publish", "pause_target", "resume_target", "add", "begin_replay",
+        "hold", "regroup", "put_in_force", "pause_target", "resume_target", "add", "begin_replay",
         "replay_step",
     }
 )  # fmt: skip

@@ -156,7 +156,7 @@ class FileLedger:
     def rule_generation(self, rule: bytes, *values: Any) -> Out:
         yield "rule_generations", (rule.decode(), *values)
 
-    def publication(self, *values: Any) -> Out:
+    def in_force(self, *values: Any) -> Out:
         yield "published", values
 
     def rule_count(self, rule: bytes, *values: Any) -> Out:
@@ -269,7 +269,7 @@ STEPS = {
             "NULL",
             lambda self, rule, generation, _: FileLedger.rule_generation(self, rule, generation),
         ),
-        Step("published", ("seq",), "generation, by, at", FileLedger.publication),
+        Step("published", ("seq",), "generation, by, at", FileLedger.in_force),
         Step(
             "rule_counts",
             ("CAST(rule AS BLOB)",),

@@ -45,7 +45,6 @@ TABLES = {
         "n bigint?, value escaped?, at_once bigint?, on_busy smallint?, on_dead smallint?"
     ),
     "rule_generations": _columns("rule text, generation integer"),
-    # A file knows of no machine's own: its publications compare with nobody.
     "published": _columns("seq bigint, generation text, by escaped, at bigint"),
     "rule_counts": _columns(
         "rule text, evaluated bigint, matched bigint, errored bigint, shadowed bigint, "

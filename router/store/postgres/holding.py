@@ -9,9 +9,9 @@ from router.model.target import Pause
 from router.store.common.chains import PAUSED, TARGET
 from router.store.common.states import AVAILABLE, RETRYABLE, RUNNING, WAITING
 from router.store.postgres.database import Tx
+from router.store.postgres.in_force import is_in_force
 from router.store.postgres.notices import tell
 from router.store.postgres.operations import STEP, remember
-from router.store.postgres.publishing import in_force
 
 
 async def hold(tx: Tx, rules: Collection[str], *, generation: str, now: int) -> int:
@@ -19,7 +19,7 @@ async def hold(tx: Tx, rules: Collection[str], *, generation: str, now: int) -> 
     Some jobs of paused rules and targets made to wait, some of others released: one step. None, if
     other rules than those of this generation are in force.
     """
-    if not await in_force(tx, generation):
+    if not await is_in_force(tx, generation):
         return 0
     targets = await _paused(tx)
     held = await _hold(tx, PAUSED, "rule", rules) + await _hold(tx, TARGET, "target", targets)

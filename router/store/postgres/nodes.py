@@ -8,8 +8,8 @@ from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.store.postgres import shares
 from router.store.postgres.connection import Connection
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.in_force import is_in_force
 from router.store.postgres.notices import CHANNEL, targets_of
-from router.store.postgres.publishing import in_force
 from router.store.postgres.shares import to_shares
 from router.store.values import Beats, Heard, NodeCard, NodeSeen, unheard
 
@@ -145,7 +145,7 @@ class Nodes:
         """Divide the shares of all nodes anew, if this one may; its own."""
 
         async def divide(tx: Tx) -> Shares | None:
-            if not await in_force(tx, generation, agree_ms=0):
+            if not await is_in_force(tx, generation, new_ms=0):
                 return None
             may = await claimed(tx, CLAIM, node, ttl_ms)
             return await shares.divide(tx, node, division, lost) if may else None

@@ -11,11 +11,11 @@ from router.model.store_address import POOL_MIN, DatabaseUrl
 from router.store.postgres import (
     about,
     audit_log,
+    in_force,
     lists,
     nodes,
     paging,
     pruning,
-    publishing,
     reading,
     redacting,
     replaying,
@@ -89,7 +89,7 @@ class PostgresReader:
     generation = _question(reading.generation)
     latest_generation_with = _quick(reading.generations_with)
     generations = _quick(lists.generations)
-    published = _quick(publishing.published)
+    in_force = _quick(in_force.newest)
     recall = _quick(reading.recall)
     targets = _quick(reading.targets)
     target_counts = _quick(reading.target_counts)

@@ -21,8 +21,8 @@ from router.store.common.states import (
     TURN_WAITS,
 )
 from router.store.postgres.database import Tx
+from router.store.postgres.in_force import is_in_force
 from router.store.postgres.job_rows import columns, insert, linked, reopen
-from router.store.postgres.publishing import in_force
 from router.store.postgres.texts import escape, unescape
 
 KEY_MAX = 255
@@ -405,7 +405,7 @@ async def regroup(tx: Tx, groups: Mapping[str, Group | None], *, generation: str
     """
     Apply the groups of this generation's rules, if it is the one in force: one step, of some keys.
     """
-    if not await in_force(tx, generation):
+    if not await is_in_force(tx, generation):
         return 0
     async with changing(tx, now) as changes:
         return await changes.regroup(groups)

@@ -20,11 +20,11 @@ from router.store.postgres import (
     copies,
     erasing,
     holding,
+    in_force,
     leasing,
     operations,
     partitions,
     pruning,
-    publishing,
     receiving,
     recovering,
     redacting,
@@ -165,7 +165,7 @@ class PostgresStore:
     begin_replay = _verb(replaying.begin)
     replay_step = _verb(replaying.step)
     keep_generation = _verb(operations.keep_generation)
-    publish = _verb(publishing.publish)
+    put_in_force = _verb(in_force.put_in_force)
     count_rules = _verb(operations.count_rules)
     count_activity = _verb(operations.count_activity)
     remember = _verb(operations.remember)

@@ -9,8 +9,8 @@ from router.model.target import Pause
 from router.store.common.chains import PAUSED, TARGET
 from router.store.common.states import WAITING
 from router.store.sqlite.fragments import DUE, LISTED, listed, state_is
+from router.store.sqlite.in_force import is_in_force
 from router.store.sqlite.operations import STEP, remember
-from router.store.sqlite.publishing import in_force
 from router.store.sqlite.reading import recall
 from router.store.sqlite.writer_state import Book
 
@@ -20,7 +20,7 @@ def hold(book: Book, rules: Collection[str], *, generation: str, now: int) -> in
     Some jobs of paused rules and targets made to wait, some of others released: one step. None, if
     other rules than those of this generation are in force.
     """
-    if not in_force(book, generation):
+    if not is_in_force(book, generation):
         return 0
     targets = _paused(book)
     held = _hold(book, PAUSED, "rule", rules) + _hold(book, TARGET, "target", targets)

@@ -13,11 +13,11 @@ from router.model.job import Attempt, Job
 from router.store.sqlite import (
     audit_log,
     clock_step,
+    in_force,
     journal,
     lists,
     paging,
     pruning,
-    publishing,
     reading,
     redacting,
     replaying,
@@ -86,7 +86,7 @@ class SqliteReader:
     generation = _question(reading.generation)
     latest_generation_with = _question(reading.generations_with)
     generations = _question(lists.generations)
-    published = _question(publishing.published)
+    in_force = _question(in_force.newest)
     recall = _question(reading.recall)
     targets = _question(reading.targets)
     target_counts = _question(reading.target_counts)

@@ -11,7 +11,7 @@ from router.store.common.run_changes import NewRun, Run, RunChanges, group_colum
 from router.store.common.states import RUNNING, STATE, TURN_HALTED, TURN_HAS, TURN_WAITS
 from router.store.sqlite import damage
 from router.store.sqlite.fragments import LISTED
-from router.store.sqlite.publishing import in_force
+from router.store.sqlite.in_force import is_in_force
 from router.store.sqlite.writer_state import Book, Row
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ class SqliteRuns:
 
 def regroup(book: Book, groups: Mapping[str, Group | None], *, generation: str, now: int) -> int:
     """Apply the groups of this generation's rules, if it is the one in force."""
-    if not in_force(book, generation):
+    if not is_in_force(book, generation):
         return 0
     return at_once(changes(book, now).regroup(groups))
 

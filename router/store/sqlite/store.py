@@ -23,12 +23,12 @@ from router.store.sqlite import (
     clock_step,
     erasing,
     holding,
+    in_force,
     journal,
     leasing,
     location,
     operations,
     pruning,
-    publishing,
     redacting,
     replaying,
     runs,
@@ -226,7 +226,7 @@ class SqliteStore:
     replay_step = _verb(replaying.step)
     keep_clock = _verb(clock_step.keep)
     keep_generation = _verb(operations.keep_generation)
-    publish = _verb(publishing.publish)
+    put_in_force = _verb(in_force.put_in_force)
     count_rules = _verb(operations.count_rules)
     count_activity = _verb(operations.count_activity)
     remember = _verb(operations.remember)

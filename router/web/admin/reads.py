@@ -13,7 +13,7 @@ from router.expressions import encode_json
 from router.operator import answers
 from router.operator.node_rows import NodeList
 from router.operator.overview_answer import Overview
-from router.operator.protocol import NODE_HEADER, Running
+from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
 from router.operator.token_answers import TokenList, Whoami
 from router.operator.verbs import StoreVerbs
@@ -250,7 +250,7 @@ class ServerRoutes(Controller):
     async def refusals(self, request: AdminRequest, running: Given[Running]) -> answers.RefusalList:
         """Newest first."""
         most = request.query.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX)
-        return request.visible(await running.refusals(most, _node(request)))
+        return request.visible(await running.refusals(most))
 
     @question("/api/refusal", "One refused request, whole.", *_REFUSAL, payloads=True)
     async def refusal(
@@ -259,19 +259,14 @@ class ServerRoutes(Controller):
         """The newest, unless it is named."""
         query = request.query
         wanted, endpoint = query.text("id") or "last", query.text("endpoint")
-        return await running.refusal(wanted, endpoint, _node(request))
+        return await running.refusal(wanted, endpoint)
 
     @question("/api/output", "What a running command has written.", *_OUTPUT, payloads=True)
     async def output(self, request: AdminRequest, running: Given[Running]) -> answers.JobOutput:
         """Since the `next` that is given."""
         if (job := request.query.text("job")) is None:
             raise UsageError("name the job: ?job=ID")
-        return await running.output(job, request.query.text("after") or "", _node(request))
-
-
-def _node(request: AdminRequest) -> str | None:
-    """The one node that is asked, by another one; None: whichever knows."""
-    return request.header(NODE_HEADER.encode("ascii"))
+        return await running.output(job, request.query.text("after") or "")
 
 
 def _searching(request: AdminRequest, states: tuple[str, ...]) -> Selector:

@@ -8,7 +8,7 @@ import pytest
 from router.cli import doctor_online as online
 from router.model.fetched import Fetched
 from router.model.settings import Endpoint
-from router.operator.answers import ReloadState, ServerState, StoreFile, Unasked
+from router.operator.answers import ReloadState, ServerState, StoreFile
 from router.providers import Provider, builtin
 from tests.unit.providers.makers import a_definition
 
@@ -18,17 +18,13 @@ LATE: dict[str, Any] = {"at": 5, "endpoint": "shop", "reason": "late", "hint": N
 
 
 @pytest.mark.parametrize(
-    ("refusals", "unasked", "verdict", "words"),
-    [
-        ((), (), "ok", "none since"),
-        ((), (Unasked("two", "it sleeps"),), "not checked", "two could not be asked: it sleeps"),
-        ((LATE,), (Unasked("two", "it sleeps"),), "problem", "1 refused"),
-    ],
+    ("refusals", "verdict", "words"),
+    [((), "ok", "this router refused none since"), ((LATE,), "problem", "1 refused")],
 )
-def test_none_is_said_only_if_all_were_asked(
-    refusals: tuple[dict[str, Any], ...], unasked: tuple[Unasked, ...], verdict: str, words: str
+def test_refusals_are_those_of_the_router_that_was_asked(
+    refusals: tuple[dict[str, Any], ...], verdict: str, words: str
 ) -> None:
-    server = online.ServerStatus(STATE, refusals, unasked=unasked)
+    server = online.ServerStatus(STATE, refusals)
     (check,) = online.of_refusals(server, SHOP, online.EndpointHistory(), keeping=True)
     assert check.verdict == verdict
     assert words in check.says

@@ -14,6 +14,7 @@ from tests.unit.cli.conftest import Router
         ("check --min-score 80", "--min-coverage"),
         ("check rules.yaml --mutate", "--coverage"),
         ("completion install zsh", "`router completion SHELL` prints the script"),
+        ("rules publish rules.yaml --dry-run", "copy the rules file to each router"),
         ("send shop --all", "loop over the events in a shell"),
         ("send mail bounce --batch=3", "send a body of several events with --payload FILE"),
         ("shapes learn --endpoint shop", "docs/types.md"),

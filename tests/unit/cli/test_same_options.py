@@ -36,7 +36,6 @@ WITHOUT: dict[str, dict[str, str]] = {
         "serve": "it is the server",
         "diff": "rules files are compared here",
         "addresses": "they are those of the rules file",
-        "rules publish": "rules come into force by the database",
         **dict.fromkeys(("send", "dispatch-event"), "it speaks as one from outside does"),
         **dict.fromkeys(
             ("subscriptions create", "subscriptions list", "subscriptions test"),

@@ -108,9 +108,9 @@ def test_one_of_many_is_seen_as_a_bar_and_nothing_is_none() -> None:
 def test_nodes_that_are_there_are_counted_where_there_are_several() -> None:
     assert not [line for line in drawn(an_overview()) if line.startswith("nodes")]
     seen = [
-        NodeSeen("1", NodeCard("a", None, "1", "g"), 1, NOW),
-        NodeSeen("2", NodeCard("b", None, "1", "g", unready="it is stopping"), 1, NOW),
-        NodeSeen("3", NodeCard("c", None, "1", "g"), 1, NOW, gone=True),
+        NodeSeen("1", NodeCard("a", "1", "g"), 1, NOW),
+        NodeSeen("2", NodeCard("b", "1", "g", unready="it is stopping"), 1, NOW),
+        NodeSeen("3", NodeCard("c", "1", "g"), 1, NOW, gone=True),
     ]
     shown = drawn(replace(an_overview(), nodes=node_rows(seen, {}, NOW)))
     assert shown[-1] == "nodes      1 of 2 ready"

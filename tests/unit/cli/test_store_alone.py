@@ -55,7 +55,6 @@ NEED_RULES: set[Path_] = {
     *(("targets", verb) for verb in ("pause", "resume")),
     *(("subscriptions", verb) for verb in ("create", "test")),
     ("store", "restore"),
-    ("rules", "publish"),
     *(("token", verb) for verb in ("new", "revoke")),
     ("new", "test"),
 }

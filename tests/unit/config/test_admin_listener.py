@@ -81,36 +81,3 @@ def test_on_this_machine_none_is(listen: str) -> None:
 )
 def test_what_is_wrong_is_said(admin: str, code: str) -> None:
     assert code in loaded(admin)[1]
-
-
-@pytest.mark.parametrize(
-    ("written", "kept"),
-    [
-        ("router-1.lan", "router-1.lan"),
-        ("10.0.0.5:8001", "10.0.0.5:8001"),
-        ("{env: ADMIN}", "127.0.0.1:9"),
-        ("'fd00::5'", "[fd00::5]"),
-        ("'[fd00::5]:8001'", "[fd00::5]:8001"),
-    ],
-)
-def test_where_other_routers_call_it(written: str, kept: str) -> None:
-    server, codes = loaded(f"{{advertise: {written}}}")
-    assert codes == []
-    assert server is not None
-    assert server.admin_advertise == kept
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "http://10.0.0.5:8001",
-        "10.0.0.5:0",
-        "10.0.0.5:99999",
-        "'*:8001'",
-        "a/b",
-        "u@h:80",
-        "':8001'",
-    ],
-)
-def test_what_nobody_can_call(written: str) -> None:
-    assert loaded(f"{{advertise: {written}}}")[1] == ["bad-address"]

@@ -31,7 +31,6 @@ EXCUSED = {
     "providers/hints.py": "the scheme of an address",
     "wiring/listeners.py": "the scheme of an address",
     "wiring/live.py": "the scheme of an address",
-    "wiring/local_parts.py": "what their specs need of the machine",
     "wiring/server.py": "the scheme of an address",
     "web/admin/openapi.py": "OpenAPI's word for a bearer token",
     "cli/completion.py": "the user's own shell",

@@ -14,7 +14,7 @@ from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.operators import questions_of
 
-CARD = NodeCard("n", None, "1", "g")
+CARD = NodeCard("n", "1", "g")
 LATE_MS = int(LATE_S * 1000)
 
 
@@ -32,17 +32,17 @@ LATE_MS = int(LATE_S * 1000)
 def test_what_others_see_of_a_node_counts_more_than_what_it_says(
     age: int, says: str | None, gone: bool, unready: str | None
 ) -> None:
-    card = NodeCard("n", None, "1", "g", unready=says)
+    card = NodeCard("n", "1", "g", unready=says)
     (row,) = node_rows([NodeSeen("1", card, 1, NOW - age, gone=gone)], {}, NOW)
     assert (row.unready, row.beat_age_ms) == (unready, max(0, age))
-    assert (row.started_at, row.ready_for) == (None, None), "an older router does not say"
+    assert row.started_at is None, "not said yet"
 
 
 async def test_the_store_the_clock_and_what_is_published_are_asked() -> None:
     clock = ManualClock(NOW)
     store: Any = ModelStore(clock)
     one, two = await store.join(CARD), await store.join(replace(CARD, generation="h"))
-    await store.publish("g", by="n", at=NOW)
+    await store.put_in_force("g", by="n", at=NOW)
     await clock.advance(2)
     await store.beat(two, replace(CARD, generation="h"))
     live = LiveRef(LiveRuleset(a_ruleset(a_rule("paid")), SecretValues({}, {})))

@@ -6,7 +6,7 @@ from router.serving.failure_detector import FailureDetector
 from router.store.values import NodeCard, NodeSeen
 
 GONE_S, CLOSED_S, GAP_S = 15.0, 3.0, 5.0
-CARD = NodeCard("n", None, "1", "g")
+CARD = NodeCard("n", "1", "g")
 
 
 def a_node(

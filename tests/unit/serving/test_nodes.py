@@ -10,14 +10,13 @@ from msgspec.structs import replace
 from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.model.share import NO_REPORT, ShareReport, ShareRow, Shares, TargetUse
-from router.serving.node_agreement import NodeAgreement
 from router.serving.nodes import Membership, join
 from router.serving.store_time import StoreTime
 from router.store.values import Beats, NodeCard, Recovered
 from tests.clocks import ManualClock, SetClock, settle
 from tests.conformance.model_nodes import ModelNodes
 
-CARD = NodeCard("n", None, "1", "g")
+CARD = NodeCard("n", "1", "g")
 GONE_S, LATE_S, BEAT_S, RECLAIM_S = 15.0, 10.0, 1.0, 5.0
 
 
@@ -140,18 +139,20 @@ class World:
         self.other_beats, self.log, self.card = True, Lines(), CARD
         self.tasks: list[asyncio.Future[None]] = []
 
-    async def begin(self) -> None:
+    async def join(self) -> None:
         log: Any = self.log
         self.nodes = Membership(
             store=self.store,
             dispatch=self.dispatch,  # type: ignore[arg-type]
             joined=await join(self.store, CARD, self.clock),
             card=lambda: self.card,
-            agreement=NodeAgreement(None, log=log),
             time=StoreTime(SteadyClock(self.machine, self.machine.nanoseconds)),
             clock=self.clock,
             log=log,
         )
+
+    async def begin(self) -> None:
+        await self.join()
         await self.store.join(CARD)
         loops = (self.nodes.run(), self.nodes.watch(), self.other())
         self.tasks = [asyncio.ensure_future(one) for one in loops]
@@ -395,11 +396,19 @@ async def test_nor_while_the_machine_s_clock_is_far_off(world: World) -> None:
     assert world.nodes.unready() is None
 
 
+async def test_nor_before_it_has_seen_the_others() -> None:
+    world = World()
+    await world.join()
+    assert world.nodes.unready() == "the other routers have not been seen yet"
+
+
 async def test_nor_while_its_machine_differs_from_those_of_the_others(world: World) -> None:
     await world.store.join(CARD)
-    world.card = replace(CARD, local={"secrets.shop": ("aa",)})
-    await world.clock.advance(1)
-    assert world.nodes.unready() == "not the same as on n (#2): secrets.shop"
+    world.card = replace(CARD, secrets={"shop": ("aa",)})
+    for _ in range(3):
+        await world.clock.advance(1)
+        assert world.nodes.unready() == "not the same as on n (#2): secrets.shop"
+    assert world.log.said.count("this machine differs") == 1
     world.card = CARD
     await world.clock.advance(1)
     assert world.nodes.unready() is None

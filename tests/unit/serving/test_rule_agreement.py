@@ -5,7 +5,7 @@ from typing import Any
 
 from router.errors import StoreUnavailable
 from router.serving.rule_agreement import RuleAgreement
-from router.store.values import NodeCard, NodeSeen, Publication
+from router.store.values import InForce, NodeCard, NodeSeen
 from tests.clocks import START_MS, ManualClock
 from tests.unit.serving.test_nodes import Lines
 
@@ -18,12 +18,12 @@ class Reads:
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         return tuple(
-            NodeSeen(name, NodeCard(name, None, "1", of), 1, START_MS, gone=name == "c")
+            NodeSeen(name, NodeCard(name, "1", of), 1, START_MS, gone=name == "c")
             for name, of in self.of.items()
         )
 
-    async def published(self) -> Publication | None:
-        return Publication(7, "g1", "a", START_MS)
+    async def in_force(self) -> InForce | None:
+        return InForce(7, "g1", START_MS)
 
 
 class World:

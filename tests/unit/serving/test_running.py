@@ -73,7 +73,7 @@ async def test_ready_means_that_a_delivery_could_be_committed_now(world: World) 
     world.full = True
     assert await world.server.unready() == "the store is nearly full"
     began = world.clock.now()
-    said = world.server.described(NodeCard("n", None, "1", "g"), -7)
+    said = world.server.described(NodeCard("n", "1", "g"), -7)
     assert (said.unready, said.skew_ms, said.started_at) == ("the store is nearly full", -7, began)
     world.full = False
     other = world.with_store(world.store)

@@ -13,9 +13,9 @@ from router.store.sqlite import (
     accepting,
     adding,
     holding,
+    in_force,
     leasing,
     pruning,
-    publishing,
     schema,
     settling,
 )
@@ -105,9 +105,9 @@ def test_a_target_that_is_paused_and_resumed(ledger: Ledger) -> None:
     assert ledger.since() == 4
 
 
-def test_rules_that_are_published(ledger: Ledger) -> None:
+def test_rules_that_are_put_in_force(ledger: Ledger) -> None:
     for pages in (2, 0):
-        publishing.publish(ledger.book, "g", by="n1", at=START_MS)
+        in_force.put_in_force(ledger.book, "g", by="n1", at=START_MS)
         assert ledger.since() == pages
 
 

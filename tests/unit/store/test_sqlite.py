@@ -109,7 +109,7 @@ async def test_the_generation_in_force_is_there_though_nothing_names_it(
 ) -> None:
     for name in ("g1", "g2"):
         await store.keep_generation(Generation(name, "version: 1", {}, START_MS))
-        await store.publish(name, by="another", at=START_MS)
+        await store.put_in_force(name, by="another", at=START_MS)
     await store.close()
     store = await open_store(str(path), clock=clock)
     assert (await store.prune(EVERYTHING, now=START_MS)).generations == 1

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 import msgspec
 import pytest
@@ -14,15 +13,13 @@ import pytest
 from router import log
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
-from router.model.settings import AdminRole, AdminToken, ServerSettings
+from router.model.settings import AdminToken, ServerSettings
 from router.model.store_address import SqliteFile
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
-from router.store.reads import StoreReads
 from router.web.admin.callers import ANYONE, Caller, WrongToken
-from router.wiring.admin import MetricsPage, callers, masked, other_nodes, own_token
+from router.wiring.admin import MetricsPage, callers, masked, own_token
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
-from tests.unit.serving.test_other_nodes import Ledger, Peer
 
 TOKENS = (AdminToken("ann", "ann", "viewer", False), AdminToken("old", "old", "operator"))
 VALUES = {"ann": b"ann-ann-ann-ann-ann", "old": b"old-old-old-old-old"}
@@ -164,35 +161,3 @@ def test_a_server_starts_without_litestar() -> None:
         [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout == "False\n"
-
-
-@pytest.mark.parametrize(
-    ("tokens", "shown"),
-    [
-        (("blind", "ann", "bob"), "ann"),
-        (("bob", "ann"), "ann"),
-        (("bob", "old"), "bob"),
-        (("old", "blind"), None),
-    ],
-)
-async def test_others_are_asked_with_the_least_token_that_sees_payloads(
-    tokens: tuple[str, ...], shown: str | None, tmp_path: Path
-) -> None:
-    """A viewer's before an operator's, none that has ended; without any, that of the file."""
-    roles: dict[str, AdminRole] = {"bob": "operator", "old": "viewer"}
-    named = [AdminToken(n, n, roles.get(n, "viewer"), n != "blind") for n in tokens]
-    server = ServerSettings(
-        store=SqliteFile(str(tmp_path / "router.db")), admin_tokens=tuple(named)
-    )
-    values = {name: f"{name}-{name}-{name}".encode() for name in tokens}
-    live = LiveRef(LiveRuleset(a_ruleset(server=server), SecretValues(values, {"old": START_MS})))
-    ledger = Ledger()
-    async with Peer().listening() as peer:
-        ledger.add("2", peer.url)
-        reads = cast(StoreReads, ledger)
-        others = other_nodes(live, reads, node=lambda: "1", clock=ManualClock())
-        assert (await others.refusals([], 5)).unasked == ()
-        await others.close()
-    token = (tmp_path / "router.db.token").read_text().strip()
-    expected = token if shown is None else values[shown].decode()
-    assert f"authorization: Bearer {expected}\r\n" in peer.requests[0]

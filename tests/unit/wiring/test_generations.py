@@ -4,8 +4,8 @@ from pathlib import Path
 
 from router.expressions import decode_json, encode_json
 from router.store.values import Generation
-from router.wiring.live import GenerationSource, read_generation
-from router.wiring.rules import NO_OVERRIDES, read_rules
+from router.wiring.live import read_generation
+from router.wiring.rules import read_rules
 
 MAIN = """
 version: 1
@@ -49,33 +49,3 @@ def test_a_generation_without_includes_reads_no_file(tmp_path: Path) -> None:
     found = read_generation(kept, path=path, environ={}, dev=False).ruleset
     assert found is not None
     assert found.rules == ()
-
-
-def test_that_a_file_is_edited_whose_rules_are_not_followed_is_said_once(tmp_path: Path) -> None:
-    """Each time; and not of what is published."""
-    path, part = tmp_path / "rules.yaml", tmp_path / "parts" / "pushed.yaml"
-    part.parent.mkdir()
-    path.write_text(MAIN)
-    part.write_text(PART)
-    source = GenerationSource(path, environ={}, dev=False, overrides=NO_OVERRIDES)
-    ruleset = source.build()[0].ruleset
-    kept = Generation(ruleset.generation, ruleset.text, ruleset.context, 0)
-    source.follow(kept, ruleset.server)
-    usual = source.build()[1]
-
-    def said() -> list[str]:
-        live, warnings = source.build()
-        assert live.ruleset.generation == ruleset.generation
-        return [words for words in warnings if words not in usual]
-
-    source.follow(kept, ruleset.server)
-    (tmp_path / "plugins").mkdir()
-    (tmp_path / "plugins" / "desk.py").touch()
-    assert said() == [], "its plugins are followed"
-    for file in (part, path):
-        file.write_text("nonsense: {")
-        source.follow(kept, ruleset.server)
-        (words,) = said()
-        assert str(path) in words
-        assert "router rules publish" in words
-        assert said() == []

@@ -34,7 +34,7 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     store.shared = shared
     try:
-        card = node_card(live, node_name(live.ruleset.server.store), None)
+        card = node_card(live, node_name(live.ruleset.server.store))
         assert (card.version, card.generation) == (__version__, live.ruleset.generation)
         joined = await join(store, card, clock)
         options = ServeOptions(path)

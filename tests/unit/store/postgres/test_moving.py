@@ -92,7 +92,7 @@ async def fill(store: Store, make: Maker) -> None:
     await store.settle(a_settlement(first))
     await store.begin_replay(Replay("rpl_1", {"ids": ["x"]}, START_MS, (("dlv_x", None),)))
     await store.remember({"paused/x": {"reason": "r", "by": "me", "at": START_MS}}, AUDIT)
-    await store.publish(GENERATION, by="here", at=START_MS)
+    await store.put_in_force(GENERATION, by="here", at=START_MS)
     await store.count_rules([RuleCount("paid", 3, 2, 1, 0, START_MS, START_MS)])
     await store.count_activity([ActivityCount(EVER, 0, "delivery", "shop", "", 9, most=START_MS)])
 
@@ -112,7 +112,7 @@ async def asked(store: Store) -> dict[str, Any]:
         "rules": await reads.rule_counts(),
         "activity": await reads.activity_by_name(EVER, 0),
         "replay": await reads.replay("rpl_1"),
-        "published": await reads.published(),
+        "published": await reads.in_force(),
         "facts": await reads.recall("paused/"),
         "audit": [one for one in await reads.audited(None, None, 10) if one.id != AUDIT.id],
     }

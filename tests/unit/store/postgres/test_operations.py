@@ -8,7 +8,7 @@ from router.errors import StoreUnavailable
 from router.model.operations import Audit
 from router.model.target import Pause
 from router.store.common.states import AVAILABLE, RETRYABLE, RUNNING, WAITING
-from router.store.postgres import audit_log, holding, operations, publishing
+from router.store.postgres import audit_log, holding, in_force, operations
 from router.store.postgres.database import Database, Tx
 from router.store.values import AUDIT_LINES, Generation, RuleCount
 from tests.clocks import START_MS
@@ -102,17 +102,16 @@ async def test_a_generation_s_text_is_kept_once(db: Database) -> None:
 # Two routers at once
 
 
-async def test_of_two_that_publish_at_once_one_is_told_of_the_other(db: Database) -> None:
-    async def publish(by: str) -> object:
-        return await db.transact(
-            lambda tx: publishing.publish(tx, f"of {by}", by=by, at=START_MS, after=0)
-        )
+async def test_two_routers_that_start_at_once_are_in_force_one_after_the_other(
+    db: Database,
+) -> None:
+    async def start(by: str) -> None:
+        await db.transact(lambda tx: in_force.put_in_force(tx, f"of {by}", by=by, at=START_MS))
 
-    done = await asyncio.gather(publish("a"), publish("b"), return_exceptions=True)
-    (newest,) = [one for one in done if not isinstance(one, BaseException)]
-    assert newest == await db.ask(publishing.published)
-    (refused,) = [one for one in done if isinstance(one, BaseException)]
-    assert "has published" in str(refused)
+    await asyncio.gather(start("a"), start("b"))
+    newest = await db.ask(in_force.newest)
+    assert newest is not None
+    assert newest.seq == 2
 
 
 async def queued(db: Database) -> list[tuple[int, int, int]]:

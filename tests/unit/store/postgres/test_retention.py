@@ -9,7 +9,7 @@ import pytest
 from router.model.ids import Ids
 from router.model.operations import Audit
 from router.model.settings import DAY_MS
-from router.store.postgres import adding, operations, partitions, publishing
+from router.store.postgres import adding, in_force, operations, partitions
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.day_removal import move
 from router.store.postgres.finished import WINDOW, WINDOWS, Ages
@@ -165,9 +165,9 @@ async def over(store: PostgresStore, clock: ManualClock, days: int) -> Pruned:
 async def test_a_generation_goes_when_nothing_names_it(
     store: PostgresStore, db: Database, make: Maker, clock: ManualClock
 ) -> None:
-    await keep(store, clock, "published", "run by a node", "run by nobody", "named by the dead")
-    await db.transact(lambda tx: publishing.publish(tx, "old", by="a", at=1))
-    await db.transact(lambda tx: publishing.publish(tx, "published", by="a", at=1))
+    await keep(store, clock, "in force", "run by a node", "run by nobody", "named by the dead")
+    await db.transact(lambda tx: in_force.put_in_force(tx, "old", by="a", at=1))
+    await db.transact(lambda tx: in_force.put_in_force(tx, "in force", by="a", at=1))
     for generation, gone in (("run by a node", False), ("run by nobody", True)):
         await db.transact(lambda tx, g=generation, gone=gone: tx.run(_NODE, g, gone))
     await store.accept(make.acceptance(generation="named by the dead"))
@@ -176,7 +176,7 @@ async def test_a_generation_goes_when_nothing_names_it(
     assert (await over(store, clock, 1)).generations == 0, "it may be named in a day that is there"
     await keep(store, clock, "new")
     assert (await over(store, clock, 1)).generations == 1
-    left = ["published", "run by a node", "named by the dead", GENERATION]
+    left = ["in force", "run by a node", "named by the dead", GENERATION]
     assert await kept(db) == [*left, "new"]
     assert (await over(store, clock, 1)).generations == 1
     assert await kept(db) == left
@@ -184,7 +184,7 @@ async def test_a_generation_goes_when_nothing_names_it(
     all_over = Retain(*[clock.now()] * 3)
     assert (await store.prune(all_over, now=clock.now())).deliveries == 1
     assert sum([(await over(store, clock, 1)).generations for _ in range(4)]) == 2
-    assert await kept(db) == ["published", "run by a node"]
+    assert await kept(db) == ["in force", "run by a node"]
     assert await db.ask(lambda tx: tx.one("SELECT count(*) FROM rule_generations")) == 0
 
 

@@ -80,18 +80,18 @@ class FakeOperator:
         self._done("status", None)
         return ServerState("1", "g", 1, ["shop"], StoreFile("/x", 1), {}, ReloadState())
 
-    async def refusals(self, limit: int, node: str | None) -> RefusalList:
-        self._done("refusals", (limit, node))
+    async def refusals(self, limit: int) -> RefusalList:
+        self._done("refusals", limit)
         return RefusalList([{"reason": "bad_signature", "hint": "of the body"}])
 
-    async def refusal(self, wanted: str, endpoint: str | None, node: str | None) -> RefusedRequest:
-        self._done("refusal", (wanted, endpoint, node))
+    async def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
+        self._done("refusal", (wanted, endpoint))
         return RefusedRequest(
             "ref_1", 1, "shop", "late", "POST", "/", "", [("a", "b")], b"", 0, True
         )
 
-    async def output(self, job: str, after: str, node: str | None) -> JobOutput:
-        self._done("output", (job, after, node))
+    async def output(self, job: str, after: str) -> JobOutput:
+        self._done("output", (job, after))
         return JobOutput(running=False)
 
     async def replayed(self, id_: str) -> ReplayProgress:

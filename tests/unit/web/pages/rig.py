@@ -189,7 +189,7 @@ class Rig:
                       last_error=inside, last_error_at=NOW, state="open", since=NOW, attempts=1),
         )  # fmt: skip
 
-        card = NodeCard(text, text, text, text, f"{text}2", NOW, -2_500, unready=text)
+        card = NodeCard(text, text, text, NOW, -2_500, unready=text)
         load = NodeLoad({text: TargetShare(2, 0.5)}, {text: 1})
         nodes = node_rows([NodeSeen("7", card, 3, NOW)], {"7": load}, NOW + 800)
         self.sharing = NodeList(nodes, "other")

@@ -9,7 +9,7 @@ import pytest
 from router.model.delivery import Redaction
 from router.model.job import Attempt
 from router.model.target import TargetRow
-from router.operator.answers import JobOutput, RefusalList, Unasked
+from router.operator.answers import JobOutput
 from router.operator.requests import TargetRequest
 from router.store.values import Acceptance, Selector
 from router.web.pages import router_pages, shown
@@ -386,32 +386,3 @@ def test_an_answer_is_cut_and_its_json_twin_left_out(bodies: bool) -> None:
     assert names == ({"status", "text"} if bodies else set())
     assert page.count("cut; the job") == (50 if bodies else 0)
     assert ("x" * 262_144 + "\u2026" in page, "x" * 262_145 in page) == (bodies, False)
-
-
-@pytest.mark.parametrize(
-    ("output", "words"),
-    [
-        (JobOutput(running=True, node="two", stdout="half"), "Output so far on two"),
-        (JobOutput(running=False, node="two", unasked="no <answer>"), "It runs on two"),
-        (JobOutput(running=True, stdout="half"), "Output so far<"),
-    ],
-)
-def test_what_a_job_on_another_router_writes(output: JobOutput, words: str) -> None:
-    page = Renderer(Assets()).page(
-        "job.html", job=a_job(), attempts=(), bodies=True, output=output,
-        standing=None, open=True, now=0, proof="", name="", may_change=False, event="order",
-    ).decode()  # fmt: skip
-    assert words in page
-    assert ("no &lt;answer&gt;" in page) == (output.unasked is not None)
-
-
-def test_refusals_of_several_routers_name_them() -> None:
-    refusal = {"at": 5, "endpoint": "shop", "status": 401, "reason": "late", "peer": "p"}
-    routers = [refusal | {"hint": None, "kept": None, "node": node} for node in ("one", "two")]
-    found = RefusalList(routers, (Unasked("three", "it <sleeps>"),))
-    page = Renderer(Assets()).page(
-        "refused.html", found=found, bodies=True, standing=None, proof=""
-    ).decode()  # fmt: skip
-    assert ">one</td>" in page
-    assert ">two</td>" in page
-    assert "three could not be asked: it &lt;sleeps&gt;" in page
