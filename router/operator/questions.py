@@ -105,12 +105,6 @@ class StoreQuestions:
         named = [msgspec.structs.replace(d, provider=name(d.endpoint, d.provider)) for d in page]
         return answers.Deliveries(tuple(named), after, *_examined(search))
 
-    async def events(self, selector: Selector, cursor: str | None = None) -> answers.EventPage:
-        """Events."""
-        limit, wanted = await self._page_of(selector, None, "events")
-        found = await self._store.events(wanted, reached_by(cursor, "events", str))
-        return answers.EventPage(*_page("events", found, limit, lambda event: event.at))
-
     async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
         """Jobs, each whole."""
         limit, wanted = await self._page_of(selector, cursor, "jobs")
@@ -134,12 +128,6 @@ class StoreQuestions:
             events = await self._store.events(some)
             found |= {event.id: full_name(event.name, event.action) for event in events}
         return found
-
-    async def attempts(self, selector: Selector, cursor: str | None = None) -> answers.Attempts:
-        """Ended attempts."""
-        limit, wanted = await self._page_of(selector, None, "attempts")
-        found = await self._store.attempts(wanted, reached_by(cursor, "attempts", str))
-        return answers.Attempts(*_page("attempts", found, limit, lambda attempt: attempt.at))
 
     async def dead(self, selector: Selector) -> answers.Dead:
         """Dead jobs by cause."""
@@ -166,12 +154,10 @@ class StoreQuestions:
             found = tuple(line for line in found if (line.at, line.id) < (before[1], before[0]))
         return answers.AuditLines(*_page("audit", found, limit, lambda line: (line.id, line.at)))
 
-    async def generations(self, limit: int, cursor: str | None = None) -> answers.Generations:
-        """Kept generations."""
-        after = reached_by(cursor, "generations", str)
-        found = await self._store.generations(limit + 1, after)
-        page, more = _page("generations", found, limit, lambda generation: generation.id)
-        return answers.Generations(page, self._live.current.ruleset.generation, more)
+    async def generations(self, limit: int) -> answers.Generations:
+        """The newest kept generations."""
+        found = await self._store.generations(limit)
+        return answers.Generations(found, self._live.current.ruleset.generation)
 
     async def replays(self, limit: int) -> answers.Replays:
         """The newest replays."""
@@ -283,15 +269,6 @@ class StoreQuestions:
         newest = await self._store.published()
         in_force = newest.generation if newest else None
         return NodeList(node_rows(nodes, loads, self._clock.now()), in_force)
-
-    async def endpoints(self) -> answers.Endpoints:
-        """The receiving addresses."""
-        ruleset = self._live.current.ruleset
-        return answers.Endpoints(ruleset.server.base_url, rows.endpoint_rows(ruleset))
-
-    async def facts(self, prefix: str) -> answers.FactList:
-        """Small facts under names that begin so."""
-        return answers.FactList(dict(await self._store.recall(prefix)))
 
     async def explain(self, prefix: str, number: int | None = None) -> dict[str, Any]:
         """

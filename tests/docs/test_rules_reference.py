@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from router.config.unsupported import REFUSED
 
 from router.config import load, render_text
-from router.config.unsupported import REFUSED
 from router.yaml_source import Entry
 from tests.docs.entries import entries, keys
 from tests.docs.pages import blocks

@@ -7,24 +7,19 @@ import pytest
 
 from router.errors import NotFound
 from router.legible import exact
-from router.model import subscription
 from router.model.job import ENDED
 from router.model.operations import Audit
 from router.model.settings import Api, Endpoint
 from router.operator.answers import HIDDEN
-from router.provider_calls.ranges import PublishedRanges
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.time_text import instant
 from router.store.values import Selector
-from router.web.admin import reads
 from tests.builders import GENERATION, NOW, a_rule, a_ruleset
 from tests.unit.web.admin.rig import Rig
 
 LISTS = {
     "/api/deliveries": "deliveries",
-    "/api/events": "events",
     "/api/jobs": "jobs",
-    "/api/attempts": "attempts",
 }
 
 
@@ -124,14 +119,12 @@ async def test_a_sender_has_the_name_that_its_endpoint_gives_it(rig: Rig) -> Non
         for path in (
             "/api/deliveries",
             "/api/deliveries/after",
-            "/api/endpoints",
             one,
             f"{one}/explain",
         )
     }
     assert answers["/api/deliveries"]["deliveries"][0]["provider"] == "commerce"
     assert answers["/api/deliveries/after"]["deliveries"][0]["provider"] == "commerce"
-    assert answers["/api/endpoints"]["endpoints"][0]["provider"] == "commerce"
     assert answers[one]["provider"] == answers[f"{one}/explain"]["provider"] == "commerce"
     assert (await rig.reading.record(rig.ids["delivery"])).delivery.provider == "shopify"
 
@@ -241,7 +234,3 @@ async def test_job_states_are_counted_by_index(rig: Rig) -> None:
     jobs = await rig.world.real.reads.jobs(Selector(limit=100))
     assert states == {"available": 1, "dead": 1}
     assert len([job for job in jobs if job.state not in ENDED]) == 1
-
-
-def test_facts_have_the_names_that_the_rooms_of_management_give_them() -> None:
-    assert (subscription.FACTS, PublishedRanges.FACTS) == (reads.SUBSCRIPTIONS, reads.RANGES)

@@ -246,7 +246,7 @@ async def test_events_are_named_with_their_actions_in_every_list(free: Rig) -> N
     job = maker.job(event="pull_request", event_id=event.id)
     await free.store.accept(Acceptance(delivery, (event,), (job,)))
     for path in (
-        "/live", "/deliveries", "/jobs", f"/jobs/{job.id}", f"/deliveries/{delivery.id}",
+        "/deliveries", "/jobs", f"/jobs/{job.id}", f"/deliveries/{delivery.id}",
     ):  # fmt: skip
         assert "pull_request.opened" in await page_of(free, path), path
 
@@ -410,7 +410,7 @@ def test_refusals_of_several_routers_name_them() -> None:
     routers = [refusal | {"hint": None, "kept": None, "node": node} for node in ("one", "two")]
     found = RefusalList(routers, (Unasked("three", "it <sleeps>"),))
     page = Renderer(Assets()).page(
-        "refused.html", found=found, bodies=True, standing=None, proof=""
+        "refused.html", found=found, bodies=True, standing=None, proof="", now=5
     ).decode()  # fmt: skip
     assert ">one</td>" in page
     assert ">two</td>" in page
