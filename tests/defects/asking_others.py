@@ -1,9 +1,9 @@
-"""Defects of what a router asks of others, and of the feed that shows what they do."""
+"""Defects of what a router asks of others, and of the signal that tells what they do."""
 
 from tests.defects.defect import Edit, defect
 
 _CALL = "unit/serving/test_other_nodes.py"
-_FEED = "unit/serving/test_shared_feed.py"
+_CHANGES = "unit/serving/test_store_changes.py"
 
 ASKING_OTHERS = (
     defect(
@@ -57,21 +57,11 @@ ASKING_OTHERS = (
         f"{_CALL}::test_who_has_a_certificate_asks_nobody_without",
     ),
     defect(
-        164,
-        "an attempt on another router is told again with every look",
-        Edit(
-            "router/serving/shared_feed.py",
-            "            if known not in self._told:\n",
-            "            if True:\n",
-        ),
-        f"{_FEED}::test_attempts_of_other_routers_are_told_once",
-    ),
-    defect(
         165,
         "the ledger is read for the feed though nobody watches any more",
         Edit(
-            "router/web/feed.py", "                self.watched.clear()\n", "                pass\n"
+            "router/web/signal.py", "                self.heard.clear()\n", "                pass\n"
         ),
-        f"{_FEED}::test_nobody_reads_while_nobody_watches",
+        f"{_CHANGES}::test_nobody_asks_while_nobody_listens",
     ),
 )
