@@ -83,7 +83,7 @@ def test_a_refused_request_appears_while_one_looks(router: Served, page: Watched
     page.shows("#live-state", "live")
     before = page.page.locator("#live tbody tr").count()
     router.forge()
-    page.page.wait_for_function(f"document.querySelectorAll('#live tbody tr').length > {before}")
+    page.page.wait_for_selector(f"#live tbody tr:nth-child({before + 1})")
 
 
 def test_down_the_list_into_a_delivery_and_replayed_by_keys_alone(

@@ -53,5 +53,5 @@ def test_every_key_named_is_there() -> None:
 def test_the_numbers_are_those_of_the_code() -> None:
     assert f"every {HEARTBEAT_S:.0f} s" in PAGE
     assert signal.HEARTBEAT_S == HEARTBEAT_S
-    assert f"with {signal.LISTENERS_MAX} clients connected" in PAGE
+    assert f"With {signal.LISTENERS_MAX} clients connected" in PAGE
     assert lines.gap(12, other=False) in PAGE
