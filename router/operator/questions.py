@@ -13,7 +13,6 @@ import msgspec
 from router.clock import Clock
 from router.errors import NotFound
 from router.expressions import encode_json
-from router.legible import exact
 from router.model.delivery import DeliverySummary, full_name
 from router.model.job import Job
 from router.model.operations import Replay
@@ -48,7 +47,7 @@ from router.store.values import (
 T = TypeVar("T")
 
 Place = tuple[str, int]
-"""Where a page of events or attempts ended: an id, and a number within it."""
+"""Where a page of the audit ended: an id, and a time."""
 
 PAGE = 50
 """Lines of a list whose selector sets no limit."""
@@ -270,10 +269,10 @@ class StoreQuestions:
         in_force = newest.generation if newest else None
         return NodeList(node_rows(nodes, loads, self._clock.now()), in_force)
 
-    async def explain(self, prefix: str, number: int | None = None) -> dict[str, Any]:
+    async def explain(self, prefix: str, number: int) -> tuple[str | None, dict[str, Any]]:
         """
-        A stored delivery by the generation that decided it: every rule beside every event (or
-        beside event `number`), as JSON values for `encode_json`.
+        Event `number` of a stored delivery by the generation that decided it: why no rule was
+        evaluated, or the event with every rule beside it, as JSON values for `encode_json`.
 
         Raises:
             NotFound: the delivery, the event or the generation is not there.
@@ -364,38 +363,21 @@ def delivery_answer(record: DeliveryRecord, ruleset: Ruleset) -> answers.OneDeli
     )
 
 
-def _explained(record: DeliveryRecord, ruleset: Ruleset, number: int | None) -> dict[str, Any]:
-    delivery = record.delivery
-    reason, events = _events(record, ruleset, number)
-    return {
-        "delivery": delivery.id,
-        "endpoint": delivery.endpoint,
-        "provider": ruleset.provider_name(delivery.endpoint, delivery.provider),
-        "received_at": exact(delivery.received_at),
-        "verified_by": delivery.verified_by,
-        "state": delivery.state,
-        "flags": list(delivery.flags),
-        "generation": ruleset.generation,
-        "reason": reason,
-        "events": events,
-    }
-
-
-def _events(
-    record: DeliveryRecord, ruleset: Ruleset, number: int | None
-) -> tuple[str | None, list[dict[str, Any]]]:
-    """Why no rule was evaluated, or the events."""
+def _explained(
+    record: DeliveryRecord, ruleset: Ruleset, number: int
+) -> tuple[str | None, dict[str, Any]]:
     delivery = record.delivery
     if (provider := ruleset.providers.get(delivery.provider)) is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
     reading = provider.read_stored(delivery)
     if (reason := unrouted(delivery, reading)) is not None:
-        return reason, []
-    chosen = reading.events if number is None else reading.events[number : number + 1]
-    if number is not None and not chosen:
+        return reason, {}
+    chosen = reading.events[number : number + 1]
+    if not chosen:
         raise NotFound(f"it has no event {number}: its events are 0 to {len(reading.events) - 1}")
     ids = {entry.index: entry.id for entry in record.events}
-    return None, [event_json(e) for e in Explainer(ruleset).events(delivery, chosen, ids)]
+    [event] = Explainer(ruleset).events(delivery, chosen, ids)
+    return None, event_json(event)
 
 
 def _examined(search: Search | None) -> tuple[bool, int, str | None]:

@@ -9,7 +9,6 @@ from litestar.params import FromPath
 
 from router import __version__, metrics
 from router.errors import UsageError
-from router.expressions import encode_json
 from router.operator import answers
 from router.operator.overview_answer import Overview
 from router.operator.protocol import NODE_HEADER, Running
@@ -37,7 +36,6 @@ REFUSALS_DEFAULT, REFUSALS_MAX = 100, 1_000
 BYTES, TEXT = "application/octet-stream", "text/plain"
 
 _LIST = (*SELECTOR, LIMIT, CURSOR, STATE)
-_EVENT = QueryParameter("event", "Only the event of this index, counted from 0.")
 _REFUSAL = (
     QueryParameter("id", "Of this id, or `last`, the newest (default)."),
     QueryParameter("endpoint", "The newest of this endpoint."),
@@ -112,19 +110,6 @@ class RecordRoutes(Controller):
         """Never shown by a browser, only kept."""
         body = (await questions.record(delivery)).delivery.body
         return Response(body, media_type=BYTES, headers={"content-disposition": "attachment"})
-
-    @question(
-        "/api/deliveries/{delivery:str}/explain", "The result of each rule for each event.", _EVENT,
-        payloads=True,
-    )  # fmt: skip
-    async def explain(
-        self, request: AdminRequest, questions: Given[StoreQuestions], delivery: FromPath[str]
-    ) -> dict[str, Any]:
-        """By the generation that decided."""
-        query = request.query
-        number = query.number("event", 0, 1_000_000) if query.text("event") else None
-        # its numbers are the payload's own: our encoder writes them as they came
-        return msgspec.Raw(encode_json(await questions.explain(delivery, number)))  # type: ignore[return-value]
 
     @question("/api/jobs/{job:str}", "One job and its attempts.")
     async def job(

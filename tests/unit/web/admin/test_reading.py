@@ -120,12 +120,11 @@ async def test_a_sender_has_the_name_that_its_endpoint_gives_it(rig: Rig) -> Non
             "/api/deliveries",
             "/api/deliveries/after",
             one,
-            f"{one}/explain",
         )
     }
     assert answers["/api/deliveries"]["deliveries"][0]["provider"] == "commerce"
     assert answers["/api/deliveries/after"]["deliveries"][0]["provider"] == "commerce"
-    assert answers[one]["provider"] == answers[f"{one}/explain"]["provider"] == "commerce"
+    assert answers[one]["provider"] == "commerce"
     assert (await rig.reading.record(rig.ids["delivery"])).delivery.provider == "shopify"
 
 
@@ -171,21 +170,21 @@ async def test_one_delivery_by_its_beginning_and_its_bytes(rig: Rig) -> None:
 
 
 async def test_explain_tells_of_every_rule(rig: Rig) -> None:
-    path = f"/api/deliveries/{rig.ids['delivery']}/explain"
-    [event] = (await rig.ask("GET", path, "viewer")).json["events"]
+    reason, event = await rig.reading.explain(rig.ids["delivery"], 0)
+    assert reason is None
     assert [(rule["rule"], rule["status"]) for rule in event["rules"]] == [
         ("one", "matched"),
         ("two", "matched"),
     ]
-    assert (await rig.ask("GET", f"{path}?event=0", "viewer")).json["events"] == [event]
-    assert (await rig.ask("GET", f"{path}?event=1", "viewer")).status == 404
+    with pytest.raises(NotFound, match="it has no event 1: its events are 0 to 0"):
+        await rig.reading.explain(rig.ids["delivery"], 1)
 
 
 async def test_a_generation_that_cannot_be_read_any_more_is_said(rig: Rig) -> None:
     newer = a_ruleset(a_rule("one"), generation="f" * 64)
     rig.world.live.swap(LiveRuleset(newer, SecretValues({}, {})))
     with pytest.raises(NotFound, match="which decided, cannot be read any more"):
-        await rig.reading.explain(rig.ids["delivery"])
+        await rig.reading.explain(rig.ids["delivery"], 0)
 
 
 async def test_without_bodies_nothing_that_came_in_or_was_sent_is_shown(rig: Rig) -> None:
