@@ -1,5 +1,5 @@
 """
-The router under pressure: listeners at the live feed that behave badly, ten times as much as it can
+The router under pressure: listeners to the signal that behave badly, ten times as much as it can
 take, and a target that begins to fail. What is looked at is what the others feel of it.
 """
 
@@ -9,12 +9,12 @@ from statistics import median
 
 from benchmarks.bench import Bench, WrongFigures
 from benchmarks.figures import Row, at_least, at_most
-from tests.faults import feed
+from tests.faults import signal
 from tests.faults.wire import overload
 from tests.faults.wire.vitals import share
 from tests.sim import recovery
 
-FEED = feed.Load(stalled=50, flapping=1_000, rate=1_000, seconds=10, rounds=3, bound=0)
+LISTENERS = signal.Load(stalled=50, flapping=1_000, rate=1_000, seconds=10, rounds=3, bound=0)
 P50_TIMES, P99_LATER_MS = 1.1, 3.0
 OVERLOAD_S = 10.0
 GOODPUT, REFUSED_MS = 0.9, 500.0
@@ -23,11 +23,11 @@ USUAL_TIMES = 2.0
 
 
 def listeners(bench: Bench) -> list[Row]:
-    """Acknowledgements with nobody at the feed, and beside bad listeners, in turns."""
+    """Acknowledgements with no listener, and beside bad listeners, in turns."""
     rng = random.Random(bench.number())  # noqa: S311 - when a listener leaves is no secret
-    campaign = feed.Campaign(bench.folder / "listeners", FEED, rng)
+    campaign = signal.Campaign(bench.folder / "listeners", LISTENERS, rng)
     tally = asyncio.run(campaign.run())
-    if tally.problems or tally.flapped != FEED.flapping * FEED.rounds:
+    if tally.problems or tally.flapped != LISTENERS.flapping * LISTENERS.rounds:
         raise WrongFigures(f"{tally.flapped} listeners: {tally.problems}")
     bench.notes.append(f"listeners: {tally}")
     quiet, beside = tally.figures.alone, tally.figures.beside
@@ -35,8 +35,8 @@ def listeners(bench: Bench) -> list[Row]:
     for name in ("p50", "p99"):
         one, other = (median(each[f"{name}_ms"] for each in half) for half in (quiet, beside))
         found[name] = one, other
-        rows.append(Row(f"ack at {FEED.rate:,}/s, nobody listens, {name}", one, "ms"))
-        rows.append(Row(f"ack at {FEED.rate:,}/s, bad listeners, {name}", other, "ms"))
+        rows.append(Row(f"ack at {LISTENERS.rate:,}/s, nobody listens, {name}", one, "ms"))
+        rows.append(Row(f"ack at {LISTENERS.rate:,}/s, bad listeners, {name}", other, "ms"))
     (p50, p50_beside), (p99, p99_beside) = found.values()
     return [
         *rows,

@@ -59,7 +59,7 @@ LOOP = {
     "observers": ("router/wiring/observers.py:",),
     "log lines": ("router/log/", "structlog/"),
     "counters": ("router/metrics/", "prometheus_client/"),
-    "live feed": ("router/web/feed.py:", "router/web/feed_stream.py:", "router/wiring/live.py:"),
+    "signal": ("router/web/signal.py:", "router/web/signal_stream.py:"),
     "upkeep": ("router/serving/",),
     "admin listener": ("router/web/admin/", "router/web/server.py:"),
 }

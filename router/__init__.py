@@ -31,7 +31,7 @@ packages, bottom to top; each imports only those above it in this list (checked 
     rehearsal/           rules tried without effects: tests of a rules file, diff
     actions/             action kinds, the runners: what performs a call; a file each, one table
     provider_calls/      sends the requests that providers/ builds; address ranges
-    web/                 the listeners: ingest, and by Litestar the admin API, live feed, pages
+    web/                 the listeners: ingest, and by Litestar the admin API, signal, pages
     serving/             the running process: signals, reload, upkeep, own events, drain
     wiring/              the only place that constructs concrete things
     cli/                 the command line: one file a command group

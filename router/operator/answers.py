@@ -11,7 +11,7 @@ from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayStat
 from router.model.recovery import Recovery
 from router.model.target import TargetRow, TargetState
 from router.store.removal import Pruned
-from router.store.values import ListedAttempt, ListedEvent, ListedGeneration
+from router.store.values import ListedGeneration
 
 HIDDEN = "[hidden]"
 """Stands where a caller without bodies may not look."""
@@ -32,13 +32,6 @@ class Deliveries(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class EventPage(msgspec.Struct, frozen=True):
-    """A page of events, those of the newest delivery first."""
-
-    events: tuple[ListedEvent, ...]
-    next: str | None = None
-
-
 class Jobs(msgspec.Struct, frozen=True):
     """A page of jobs, newest first; `cut`, `failed` and `reason` as of deliveries."""
 
@@ -49,19 +42,11 @@ class Jobs(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class Attempts(msgspec.Struct, frozen=True):
-    """A page of attempts, those of the newest job first."""
-
-    attempts: tuple[ListedAttempt, ...]
-    next: str | None = None
-
-
 class Generations(msgspec.Struct, frozen=True):
-    """A page of generations, newest first. `live` is the one in force."""
+    """The newest generations, newest first. `live` is the one in force."""
 
     generations: tuple[ListedGeneration, ...]
     live: str
-    next: str | None = None
 
 
 class EventRow(msgspec.Struct, frozen=True):
@@ -178,30 +163,6 @@ class TargetList(msgspec.Struct, frozen=True):
     """Named targets, then other places with work or trouble."""
 
     targets: tuple[TargetRow, ...]
-
-
-class EndpointRow(msgspec.Struct, frozen=True):
-    """A receiving address."""
-
-    name: str
-    provider: str
-    addresses: tuple[str, ...]
-    secrets: tuple[str, ...]
-    unsigned: bool
-    body_max: int
-
-
-class Endpoints(msgspec.Struct, frozen=True):
-    """The endpoints; `base_url` is what senders are given."""
-
-    base_url: str
-    endpoints: tuple[EndpointRow, ...]
-
-
-class FactList(msgspec.Struct, frozen=True):
-    """Small facts that outlive a restart, by name."""
-
-    facts: dict[str, Any]
 
 
 class AuditLines(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What the questions of the live feed are answered with."""
+"""What who follows the deliveries is answered with."""
 
 import msgspec
 

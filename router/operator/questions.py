@@ -13,7 +13,6 @@ import msgspec
 from router.clock import Clock
 from router.errors import NotFound
 from router.expressions import encode_json
-from router.legible import exact
 from router.model.delivery import DeliverySummary, full_name
 from router.model.job import Job
 from router.model.operations import Replay
@@ -48,7 +47,7 @@ from router.store.values import (
 T = TypeVar("T")
 
 Place = tuple[str, int]
-"""Where a page of events or attempts ended: an id, and a number within it."""
+"""Where a page of the audit ended: an id, and a time."""
 
 PAGE = 50
 """Lines of a list whose selector sets no limit."""
@@ -105,12 +104,6 @@ class StoreQuestions:
         named = [msgspec.structs.replace(d, provider=name(d.endpoint, d.provider)) for d in page]
         return answers.Deliveries(tuple(named), after, *_examined(search))
 
-    async def events(self, selector: Selector, cursor: str | None = None) -> answers.EventPage:
-        """Events."""
-        limit, wanted = await self._page_of(selector, None, "events")
-        found = await self._store.events(wanted, reached_by(cursor, "events", str))
-        return answers.EventPage(*_page("events", found, limit, lambda event: event.at))
-
     async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
         """Jobs, each whole."""
         limit, wanted = await self._page_of(selector, cursor, "jobs")
@@ -134,12 +127,6 @@ class StoreQuestions:
             events = await self._store.events(some)
             found |= {event.id: full_name(event.name, event.action) for event in events}
         return found
-
-    async def attempts(self, selector: Selector, cursor: str | None = None) -> answers.Attempts:
-        """Ended attempts."""
-        limit, wanted = await self._page_of(selector, None, "attempts")
-        found = await self._store.attempts(wanted, reached_by(cursor, "attempts", str))
-        return answers.Attempts(*_page("attempts", found, limit, lambda attempt: attempt.at))
 
     async def dead(self, selector: Selector) -> answers.Dead:
         """Dead jobs by cause."""
@@ -166,12 +153,10 @@ class StoreQuestions:
             found = tuple(line for line in found if (line.at, line.id) < (before[1], before[0]))
         return answers.AuditLines(*_page("audit", found, limit, lambda line: (line.id, line.at)))
 
-    async def generations(self, limit: int, cursor: str | None = None) -> answers.Generations:
-        """Kept generations."""
-        after = reached_by(cursor, "generations", str)
-        found = await self._store.generations(limit + 1, after)
-        page, more = _page("generations", found, limit, lambda generation: generation.id)
-        return answers.Generations(page, self._live.current.ruleset.generation, more)
+    async def generations(self, limit: int) -> answers.Generations:
+        """The newest kept generations."""
+        found = await self._store.generations(limit)
+        return answers.Generations(found, self._live.current.ruleset.generation)
 
     async def replays(self, limit: int) -> answers.Replays:
         """The newest replays."""
@@ -284,19 +269,10 @@ class StoreQuestions:
         in_force = newest.generation if newest else None
         return NodeList(node_rows(nodes, loads, self._clock.now()), in_force)
 
-    async def endpoints(self) -> answers.Endpoints:
-        """The receiving addresses."""
-        ruleset = self._live.current.ruleset
-        return answers.Endpoints(ruleset.server.base_url, rows.endpoint_rows(ruleset))
-
-    async def facts(self, prefix: str) -> answers.FactList:
-        """Small facts under names that begin so."""
-        return answers.FactList(dict(await self._store.recall(prefix)))
-
-    async def explain(self, prefix: str, number: int | None = None) -> dict[str, Any]:
+    async def explain(self, prefix: str, number: int) -> tuple[str | None, dict[str, Any]]:
         """
-        A stored delivery by the generation that decided it: every rule beside every event (or
-        beside event `number`), as JSON values for `encode_json`.
+        Event `number` of a stored delivery by the generation that decided it: why no rule was
+        evaluated, or the event with every rule beside it, as JSON values for `encode_json`.
 
         Raises:
             NotFound: the delivery, the event or the generation is not there.
@@ -387,38 +363,21 @@ def delivery_answer(record: DeliveryRecord, ruleset: Ruleset) -> answers.OneDeli
     )
 
 
-def _explained(record: DeliveryRecord, ruleset: Ruleset, number: int | None) -> dict[str, Any]:
-    delivery = record.delivery
-    reason, events = _events(record, ruleset, number)
-    return {
-        "delivery": delivery.id,
-        "endpoint": delivery.endpoint,
-        "provider": ruleset.provider_name(delivery.endpoint, delivery.provider),
-        "received_at": exact(delivery.received_at),
-        "verified_by": delivery.verified_by,
-        "state": delivery.state,
-        "flags": list(delivery.flags),
-        "generation": ruleset.generation,
-        "reason": reason,
-        "events": events,
-    }
-
-
-def _events(
-    record: DeliveryRecord, ruleset: Ruleset, number: int | None
-) -> tuple[str | None, list[dict[str, Any]]]:
-    """Why no rule was evaluated, or the events."""
+def _explained(
+    record: DeliveryRecord, ruleset: Ruleset, number: int
+) -> tuple[str | None, dict[str, Any]]:
     delivery = record.delivery
     if (provider := ruleset.providers.get(delivery.provider)) is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
     reading = provider.read_stored(delivery)
     if (reason := unrouted(delivery, reading)) is not None:
-        return reason, []
-    chosen = reading.events if number is None else reading.events[number : number + 1]
-    if number is not None and not chosen:
+        return reason, {}
+    chosen = reading.events[number : number + 1]
+    if not chosen:
         raise NotFound(f"it has no event {number}: its events are 0 to {len(reading.events) - 1}")
     ids = {entry.index: entry.id for entry in record.events}
-    return None, [event_json(e) for e in Explainer(ruleset).events(delivery, chosen, ids)]
+    [event] = Explainer(ruleset).events(delivery, chosen, ids)
+    return None, event_json(event)
 
 
 def _examined(search: Search | None) -> tuple[bool, int, str | None]:

@@ -1,10 +1,10 @@
-"""Rules, targets and endpoints of the live file, beside what the store knows of them."""
+"""Rules of the live file, beside what the store knows of them."""
 
 from collections.abc import Mapping
 
 from router.model.job import OPEN, JobState
 from router.model.settings import DAY_MS
-from router.operator.answers import EndpointRow, RuleCounters, RuleRow
+from router.operator.answers import RuleCounters, RuleRow
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 from router.store.values import RuleCount
@@ -77,11 +77,3 @@ def note_of(rule: CompiledRule, count: RuleCount | None, now: int) -> str | None
         matched = "has not" if count.last_matched_at else "never"
         return f"{matched} matched in {QUIET_DAYS} days"
     return None
-
-
-def endpoint_rows(ruleset: Ruleset) -> tuple[EndpointRow, ...]:
-    """The endpoints in file order."""
-    return tuple(
-        EndpointRow(e.name, e.shown_provider, e.addresses, e.secrets, e.unsigned, e.body_max)
-        for e in ruleset.endpoints.values()
-    )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from router.model.activity import ActivityCount
 from router.model.delivery import DeliverySummary
-from router.model.job import Attempt, Job, JobState
+from router.model.job import Job, JobState
 from router.model.operations import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
 from router.store.removal import Retain
@@ -85,13 +85,11 @@ class StoreReads(DispatchReads, Protocol):
     async def job(self, prefix: str) -> Job | None:
         """As `delivery`, for a job."""
 
-    async def events(self, selector: Selector, after: str | None = None) -> tuple[ListedEvent, ...]:
-        """Events of the selected deliveries, newest delivery first; `after` is an event's `at`."""
+    async def events(self, selector: Selector) -> tuple[ListedEvent, ...]:
+        """Events of the selected deliveries, newest delivery first."""
 
-    async def attempts(
-        self, selector: Selector, after: str | None = None
-    ) -> tuple[ListedAttempt, ...]:
-        """Ended attempts of the selected jobs, newest job first; `after` is an attempt's `at`."""
+    async def attempts(self, selector: Selector) -> tuple[ListedAttempt, ...]:
+        """Ended attempts of the selected jobs, newest job first."""
 
     async def page(
         self,
@@ -117,14 +115,6 @@ class StoreReads(DispatchReads, Protocol):
 
         Raises:
             UsageError: the cursor is none.
-        """
-
-    async def ended_elsewhere(
-        self, since: int, here: Collection[str], limit: int
-    ) -> tuple[tuple[Job, Attempt], ...]:
-        """
-        Attempts of other nodes than those `here` that ended at this wall time or later, with their
-        jobs as they are now; the latest first. None where there are no other nodes.
         """
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
@@ -154,9 +144,7 @@ class StoreReads(DispatchReads, Protocol):
     async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
         """Ids of kept generations that jobs of this rule name, newest first."""
 
-    async def generations(
-        self, limit: int, after: str | None = None
-    ) -> tuple[ListedGeneration, ...]:
+    async def generations(self, limit: int) -> tuple[ListedGeneration, ...]:
         """Kept generations, newest first."""
 
     async def in_force(self) -> InForce | None:

@@ -335,7 +335,7 @@ AUDIT_LINES = 100_000
 
 
 class ListedEvent(msgspec.Struct, frozen=True):
-    """An event with what a list shows of its delivery. A page after `at` goes on behind it."""
+    """An event with what a list shows of its delivery."""
 
     id: str
     delivery: str
@@ -345,23 +345,15 @@ class ListedEvent(msgspec.Struct, frozen=True):
     endpoint: str
     received_at: int
 
-    @property
-    def at(self) -> str:
-        return f"{self.delivery}/{self.index}"
-
 
 class ListedAttempt(msgspec.Struct, frozen=True):
-    """An attempt with what a list shows of its job. A page after `at` goes on behind it."""
+    """An attempt with what a list shows of its job."""
 
     attempt: Attempt
     delivery: str
     rule: str
     action: str
     endpoint: str
-
-    @property
-    def at(self) -> str:
-        return f"{self.attempt.job}/{self.attempt.number}"
 
 
 class ListedGeneration(msgspec.Struct, frozen=True):

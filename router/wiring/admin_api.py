@@ -25,10 +25,9 @@ from router.store.reads import StoreReads
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
 from router.web.admin.changes import ChangeRoutes
-from router.web.admin.live import LiveRoutes
+from router.web.admin.following import FollowRoutes
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.admin.recovery import RecoveryRoutes
-from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
 from router.web.pages.assets import Assets
 from router.web.pages.context import Services
@@ -36,6 +35,7 @@ from router.web.pages.dead_letters import DeadLetterCount
 from router.web.pages.frame import Frame, RouterStatus
 from router.web.pages.rendering import Renderer
 from router.web.pages.sessions import Sessions
+from router.web.signal import Signal
 from router.wiring.admin import masked
 
 
@@ -48,13 +48,13 @@ def api(
 ) -> Litestar:
     """Everything that every router answers there."""
     made = admin_api(
-        [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, RecoveryRoutes, LiveRoutes],
+        [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, RecoveryRoutes, FollowRoutes],
         {
             "questions": pages.questions,
             "verbs": pages.verbs,
             "running": pages.running,
             "recoveries": recoveries,
-            "feed": pages.feed,
+            "signal": pages.signal,
             "store": reads,
             "live": pages.live,
             "render_metrics": render_metrics,
@@ -91,7 +91,7 @@ def page_services(
     callers: Callers,
     live: LiveRef,
     *,
-    feed: Feed,
+    signal: Signal,
     clock: Clock,
     standing: Callable[[], RouterStatus],
 ) -> Services:
@@ -105,7 +105,7 @@ def page_services(
         verbs=verbs,
         running=running,
         live=live,
-        feed=feed,
+        signal=signal,
         clock=clock,
         frame=Frame(renderer, standing, lambda: dead.known, shared=questions.shared),
         name=lambda: f"web-{secrets.token_hex(8)}",

@@ -3,8 +3,10 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from router import log as logs
 from router.serving.lateness import watch_lateness
 from router.serving.process import Loop
+from router.serving.store_changes import StoreChanges
 
 if TYPE_CHECKING:
     from router.wiring.server import Server
@@ -24,17 +26,19 @@ def loops_of(server: "Server") -> dict[str, Loop]:
         "keys": server.keys.run,
         "visits": server.visits.run,
         "recoveries": server.recoveries.run,
-        "feed": server.feed.run,
-        "heartbeats": server.feed.beat,
+        "signal": server.signal.run,
+        "heartbeats": server.signal.beat,
         "loop": partial(watch_lateness, server.clock, server.metrics.loop_late),
     }
     if server.manager.watchdog_s:
         loops["manager"] = server.manager.watch
-    if server.shared_feed is not None:
-        loops["shared feed"] = partial(server.shared_feed.run, lambda: server.nodes.node)
     if not server.store.shared:
         return loops | {"clock": server.clock_sync.run}
+    changes = StoreChanges(
+        server.signal, server.store.reads, clock=server.clock, log=logs.get("signal")
+    )
     return loops | {  # the clock is the store's
+        "changes": changes.run,
         "nodes": server.nodes.run,
         "lateness": server.nodes.watch,
         "replays": server.verbs.replays.watch,

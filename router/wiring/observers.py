@@ -1,4 +1,4 @@
-"""What happens becomes metrics, log lines and, while somebody watches, the live feed."""
+"""What happens becomes metrics, log lines and the signal to whoever listens."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -32,8 +32,7 @@ from router.model.target import TargetChange
 from router.refusals import PROBE
 from router.rules.plan import Plan
 from router.serving.own_events import OwnEventPlanned, OwnEventStored
-from router.store.values import Acceptance, Accepted, Duplicate
-from router.web.feed import Feed
+from router.store.values import Accepted
 
 NAMES_SHOWN = 10
 ODD_VERSIONS_MAX = 100
@@ -251,42 +250,10 @@ def visit_handlers(want: Callable[[str, str], object]) -> Handlers:
     return {HandshakeAnswered: answered}
 
 
-def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> Handlers:
-    """
-    Deliveries, refusals, attempts and the router's own events, for whoever watches. `look_soon`:
-    new deliveries are not told from here, but by who looks into the store then.
-    """
-
-    def delivered(
-        accepted: Acceptance, receipt: Accepted | Duplicate, provider: str | None = None
-    ) -> None:
-        if look_soon is not None and isinstance(receipt, Accepted):
-            look_soon()
-        else:
-            feed.delivered(accepted, receipt, provider)
-
-    def stored(e: DeliveryStored) -> None:
-        if feed.live:
-            delivered(e.accepted, e.receipt, e.endpoint.settings.shown_provider)
-
-    def attempted(e: AttemptEnded) -> None:
-        if feed.live:
-            feed.attempted(e.job, e.settlement)
-            own(e.own)
-
-    def own(accepted: Acceptance | None) -> None:
-        if accepted is not None:
-            delivered(accepted, Accepted(accepted.delivery.id))
-
-    return {
-        AttemptEnded: attempted,
-        DeliveryStored: stored,
-        JobCorrupt: lambda e: own(e.own),
-        OwnEventStored: lambda e: delivered(e.accepted, e.receipt),
-        RequestRefused: lambda e: feed.refused(
-            e.endpoint, PROBE if e.probe else e.refused.reason, e.refused.status, e.peer
-        ),
-    }
+def signal_handlers(changed: Callable[[], object]) -> Handlers:
+    """What lists show: deliveries, ends of attempts, refusals, the router's own events."""
+    kinds = (AttemptEnded, DeliveryStored, OwnEventStored, RequestRefused)
+    return dict.fromkeys(kinds, lambda _: changed())
 
 
 def first_names(names: list[str]) -> list[str]:

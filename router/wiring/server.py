@@ -34,7 +34,6 @@ from router.serving.reload import Reloader
 from router.serving.rule_agreement import RuleAgreement
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
-from router.serving.shared_feed import SharedFeed
 from router.serving.store_time import StoreTime
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Watchdog
@@ -43,9 +42,9 @@ from router.store.values import NodeCard
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts
 from router.web.client_address import Peers
-from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
+from router.web.signal import Signal
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
 from router.wiring.gauges import measure_parts, measure_store
@@ -71,7 +70,7 @@ from router.wiring.management import (
     published_keys,
     questions,
 )
-from router.wiring.observers import Handlers, Observers, feed_handlers, visit_handlers
+from router.wiring.observers import Handlers, Observers, signal_handlers, visit_handlers
 from router.wiring.recovery import RecoverableEndpoints, live_token, recoveries_of
 from router.wiring.reloading import reload_steps
 from router.wiring.serve_options import ServeOptions
@@ -110,11 +109,7 @@ class Server:
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
         self.traces = traces_of(source.environ, self.node, clock.now_ns)
-        self.feed = Feed(clock, boot=secrets.token_hex(4))
-        self.shared_feed: SharedFeed | None = None
-        if store.shared:
-            reads, lines = store.reads, logs.get("feed")
-            self.shared_feed = SharedFeed(self.feed, reads, live=live, clock=clock, log=lines)
+        self.signal = Signal(clock)
         self._out(joined)
         self._verbs(joined)
         self._upkeep()
@@ -130,7 +125,7 @@ class Server:
             *counting_handlers(metrics, human=self.options.human),
             self.traces.handlers,
             visit_handlers(self.visits.want),
-            feed_handlers(self.feed, self.shared_feed.look_soon if self.shared_feed else None),
+            signal_handlers(self.signal.changed),
         )
         self.reported = Observers(*reports)
         self.own = OwnEvents(
@@ -200,8 +195,7 @@ class Server:
     def _heard(self, targets: Collection[str]) -> None:
         """Another node has committed something."""
         self.dispatch.heard(targets)
-        if self.shared_feed is not None:
-            self.shared_feed.look_soon()
+        self.signal.changed()
 
     def _upkeep(self) -> None:
         """What is looked after now and then. Whoever remembers times moves with the clock."""
@@ -356,7 +350,7 @@ class Server:
 
     def _drain_begins(self) -> None:
         self.running.drain()
-        self.feed.end()
+        self.signal.end()
         self.manager.stopping()
 
     def _reloader(self) -> Reloader:
@@ -398,7 +392,7 @@ class Server:
                 self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
             ),
             callers=self.callers,
-            feed=self.feed,
+            signal=self.signal,
             clock=self.clock,
         )
         numbers = MetricsPage(self.metrics, self.store.reads, self.running.unready, self.clock)

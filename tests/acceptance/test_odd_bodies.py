@@ -104,7 +104,6 @@ PATHS = (
     "/deliveries/{id}/try?text=payload.id+%3E+3",
     "/api/deliveries/{id}",
     "/api/deliveries/{id}/body",
-    "/api/deliveries/{id}/explain",
 )
 
 

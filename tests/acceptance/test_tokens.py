@@ -44,9 +44,9 @@ def test_a_revoked_token_opens_nothing_and_ends_what_it_began(make_rig: MakeRig)
         assert browser.get("/rules").status_code == 200
         head = {"authorization": f"Bearer {token}"}
         with httpx.stream(
-            "GET", f"{router.admin_url}/api/feed", headers=head, timeout=PATIENCE_S
-        ) as feed:
-            lines = feed.iter_lines()
+            "GET", f"{router.admin_url}/api/signal", headers=head, timeout=PATIENCE_S
+        ) as signal:
+            lines = signal.iter_lines()
             assert next(lines)
             watching = Thread(target=lambda: list(lines))
             watching.start()

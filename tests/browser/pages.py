@@ -16,7 +16,6 @@ FAULTY = ("/nothing", "/deliveries?state=nonsense")
 CONDITION = quote_plus("payload.total_price > 500 && payload.currency == 'EUR'")
 PAGES = {
     "/": ("Overview", "dead letter", "Endpoints", "In the last hour"),
-    "/live": ("Live", "dlv_", "refused", "missing_signature"),
     "/deliveries": ("Deliveries", "orders/paid", "Search"),
     "/deliveries?state=nonsense": ("nonsense",),
     "/deliveries/{delivery}": ("Jobs", "Rule results", "Request", "Body", "paid-orders"),
@@ -39,7 +38,6 @@ PAGES = {
     "/generations/{generation}": ("paid-orders",),
     "/audit": ("who changed what", "replay"),
     "/tokens": ("who may look and act", "file beside the store", "A new token"),
-    "/reference": ("GET /api/overview",),
     "/nothing": ("404",),
 }
 
@@ -49,13 +47,13 @@ def ids_of(router: Served) -> dict[str, str]:
     price = {"total": 512.5, "total_price": "512.50", "currency": "EUR"}
     delivery = router.send(number=7, country="DE", note="w" * 400, **price)
     router.until_quiet()
-    router.replay(delivery)
+    replay = router.replay(delivery)
     return {
         "delivery": delivery,
         "other": router.api("/api/deliveries")["deliveries"][-1]["id"],
         "job": router.api("/api/jobs?state=dead")["jobs"][0]["id"],
         "cause": router.api("/api/dead")["causes"][0]["key"],
-        "replay": router.api("/api/replays")["replays"][0]["id"],
+        "replay": replay,
         "refusal": router.api("/api/refusals")["refusals"][0]["kept"],
         "generation": router.api("/api/status")["generation"],
     }

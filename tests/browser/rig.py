@@ -101,14 +101,15 @@ class Served:
         headers = {"authorization": f"Bearer {self.token}"}
         return self._client.get(self.url + path, headers=headers).json()
 
-    def replay(self, delivery: str) -> None:
-        """Its jobs once more."""
+    def replay(self, delivery: str) -> str:
+        """Its jobs once more; the replay's id."""
         headers = {"authorization": f"Bearer {self.token}"}
         answer = self._client.post(
             self.url + "/api/replay", headers=headers, json={"ids": [delivery]}
         )
         assert answer.status_code == 200, answer.text
         self.until_quiet()
+        return str(answer.json()["id"])
 
     def until_quiet(self) -> None:
         """Until no job is under way."""

@@ -14,7 +14,7 @@ from tests.browser.rig import Served, Watched
 
 BROKEN = (Path(__file__).parent / "broken.js").read_text("utf-8")
 QUICK = ("desk-light", "phone-dark")
-NO_PAGES = {"/live/rows", "/live/feed", "/deliveries/{delivery}/body", "/login", "/static/{name}"}
+NO_PAGES = {"/signal", "/deliveries/{delivery}/body", "/login", "/static/{name}"}
 """What a script or another test looks at."""
 
 

@@ -1,26 +1,16 @@
-"""Defects of the feed that shows what other routers do."""
+"""Defects of the signal that tells what other routers do."""
 
 from tests.defects.defect import Edit, defect
 
-_FEED = "unit/serving/test_shared_feed.py"
+_CHANGES = "unit/serving/test_store_changes.py"
 
 ASKING_OTHERS = (
-    defect(
-        164,
-        "an attempt on another router is told again with every look",
-        Edit(
-            "router/serving/shared_feed.py",
-            "            if known not in self._told:\n",
-            "            if True:\n",
-        ),
-        f"{_FEED}::test_attempts_of_other_routers_are_told_once",
-    ),
     defect(
         165,
         "the ledger is read for the feed though nobody watches any more",
         Edit(
-            "router/web/feed.py", "                self.watched.clear()\n", "                pass\n"
+            "router/web/signal.py", "                self.heard.clear()\n", "                pass\n"
         ),
-        f"{_FEED}::test_nobody_reads_while_nobody_watches",
+        f"{_CHANGES}::test_nobody_asks_while_nobody_listens",
     ),
 )

@@ -4,12 +4,6 @@ from tests.defects.defect import Edit, defect
 
 PAGES_OF_NOW = (
     defect(
-        244,
-        "strangers fill the live feed with refused requests",
-        Edit("router/web/feed.py", "        if now < self._refusal_at:\n", "        if False:\n"),
-        "unit/web/test_feed.py::test_of_many_refusals_a_few_are_told_and_the_others_counted",
-    ),
-    defect(
         245,
         "what check says of a tried condition stands where it stood in the rule",
         Edit("router/config/lone_rule.py", "column=d.column - indent", "column=d.column"),

@@ -1,30 +1,8 @@
-"""What strangers and operators hit: readers of bodies and headers, tokens, dates, the live feed."""
+"""What strangers and operators hit: readers of bodies and headers, tokens, dates."""
 
 from tests.defects.defect import Edit, defect
 
 SEAMS = (
-    defect(
-        88,
-        "a token without bodies hears attempts, unless it names kinds",
-        Edit(
-            "router/web/admin/live.py",
-            "            kinds = (kinds or WITHOUT_BODIES) & WITHOUT_BODIES\n"
-            "            if not kinds:\n",
-            "            asked, kinds = kinds, kinds & WITHOUT_BODIES\n"
-            "            if asked and not kinds:\n",
-        ),
-        "unit/web/admin/test_live.py::test_attempts_are_reported_to_whoever_may_see_payloads",
-    ),
-    defect(
-        89,
-        "whoever is logged in hears attempts",
-        Edit(
-            "router/web/pages/live.py",
-            "wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)",
-            "wanted = FeedFilter()",
-        ),
-        "unit/web/pages/test_live.py::test_attempts_are_reported_to_whoever_may_see_payloads",
-    ),
     defect(
         90,
         "what a rate did not use is saved up for ten seconds",

@@ -9,7 +9,7 @@ from router.cli.listen import listen
 from router.cli.listening import lines
 from router.cli.listening.screen import KEYS
 from router.cli.listening.source import HEARTBEAT_S
-from router.web import feed
+from router.web import signal
 from tests.acceptance.process import ROOT
 from tests.docs.pages import reading, steps
 
@@ -52,7 +52,6 @@ def test_every_key_named_is_there() -> None:
 
 def test_the_numbers_are_those_of_the_code() -> None:
     assert f"every {HEARTBEAT_S:.0f} s" in PAGE
-    assert feed.HEARTBEAT_S == HEARTBEAT_S
-    assert f"last {feed.RING:,} messages" in PAGE
-    assert f"with {feed.WATCHERS_MAX} clients connected" in PAGE
+    assert signal.HEARTBEAT_S == HEARTBEAT_S
+    assert f"With {signal.LISTENERS_MAX} clients connected" in PAGE
     assert lines.gap(12, other=False) in PAGE

@@ -138,10 +138,10 @@ class Site:
         await self._command("store", "backup", "--force", str(self.rig.folder / "copy.db"))
 
     async def listen(self, seconds: float = 1e9) -> None:
-        """The live feed, for so long."""
-        async with self._client() as client, client.stream("GET", "/api/feed") as answer:
+        """To the signal, for so long."""
+        async with self._client() as client, client.stream("GET", "/api/signal") as answer:
             if answer.status_code != httpx.codes.OK:
-                raise WentWrong(f"the feed answered {answer.status_code}")
+                raise WentWrong(f"the signal answered {answer.status_code}")
             end = self.clock() + seconds
             async for _ in answer.aiter_raw():
                 if self.clock() > end:

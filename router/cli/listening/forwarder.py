@@ -10,7 +10,7 @@ import msgspec
 from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.plain import PlainView
-from router.cli.listening.source import Backoff, ConnectionLost, DeliverySource, FeedWatcher
+from router.cli.listening.source import Backoff, ConnectionLost, DeliverySource, SignalWatcher
 from router.cli.listening.target import Forwarded, LocalTarget
 from router.clock import Clock
 from router.operator.followed_answers import FollowedDeliveries, FollowedDelivery
@@ -20,7 +20,7 @@ A = TypeVar("A")
 OnError = Literal["continue", "stop", "retry"]
 
 POLL_S = 5.0
-"""How often the next page is requested while the feed is not connected."""
+"""How often the next page is requested while the signal is not connected."""
 
 
 class ForwardOptions(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Forwarder:
     def __init__(
         self,
         source: DeliverySource,
-        feed: FeedWatcher,
+        signal: SignalWatcher,
         target: LocalTarget,
         checkpoint: Checkpoint,
         view: PlainView,
@@ -67,7 +67,7 @@ class Forwarder:
         backoff: Callable[[], Backoff],
     ) -> None:
         self._source = source
-        self._feed = feed
+        self._signal = signal
         self._target = target
         self._checkpoint = checkpoint
         self._view = view
@@ -86,7 +86,7 @@ class Forwarder:
         """
         if self._options.once:
             return await self._follow()
-        async with until_first(self._follow(), self._feed.run()) as (following, watching):
+        async with until_first(self._follow(), self._signal.run()) as (following, watching):
             if not following.done():
                 watching.result()  # it ends by an error alone
             return await following
@@ -104,7 +104,7 @@ class Forwarder:
     async def _follow(self) -> int:
         cursor = self._checkpoint.cursor
         while True:
-            self._feed.woken.clear()
+            self._signal.woken.clear()
             page = await self._page(cursor)
             if page.removed or page.other:
                 self._view.gap(page.removed or 0, other=page.other)
@@ -118,10 +118,10 @@ class Forwarder:
                 continue
             if self._options.once:
                 return 1 if self._failed else 0
-            # Until the feed says that something has come; without it, for a while.
+            # Until the signal comes; without one, for a while.
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(None if self._feed.connected else POLL_S):
-                    await self._feed.woken.wait()
+                async with asyncio.timeout(None if self._signal.connected else POLL_S):
+                    await self._signal.woken.wait()
 
     async def _page(self, cursor: str | None) -> FollowedDeliveries:
         """What comes next; a router that does not answer is called again."""
@@ -136,7 +136,7 @@ class Forwarder:
                 self._view.connection(str(lost), wait_s)
                 await asyncio.sleep(wait_s)
                 continue
-            if failed and self._feed.connected:
+            if failed and self._signal.connected:
                 self._view.connection(None, 0.0)
             return page
 

@@ -22,7 +22,7 @@ class PlainView:
         click.echo(text.rstrip())
 
     def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """The feed is connected (None), or is not, and why; printed when that changes."""
+        """The signal is connected (None), or is not, and why; printed when that changes."""
         if why_not != self._connection:
             self._connection = why_not
             self._connected(why_not, again_in_s)

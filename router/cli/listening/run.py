@@ -21,7 +21,7 @@ from router.cli.listening.keys import KeyCommands, browse, reading
 from router.cli.listening.plain import JsonView, PlainView
 from router.cli.listening.saving import saver
 from router.cli.listening.screen import ScreenView
-from router.cli.listening.source import Backoff, DeliverySource, FeedWatcher
+from router.cli.listening.source import Backoff, DeliverySource, SignalWatcher
 from router.cli.listening.target import LocalTarget, checked, unreachable
 from router.cli.options import Options
 from router.cli.output import note
@@ -142,7 +142,7 @@ async def _listen(
             )
             forwarder = Forwarder(
                 source,
-                FeedWatcher(source, backoff=Backoff(rng), on_change=view.connection),
+                SignalWatcher(source, backoff=Backoff(rng), on_change=view.connection),
                 LocalTarget(options.to, local, SystemClock()),
                 checkpoint,
                 view,

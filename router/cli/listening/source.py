@@ -1,4 +1,4 @@
-"""The router that is listened to: what came after a cursor, and the feed that says when to look."""
+"""The router that is listened to: deliveries after a cursor, and the signal to look for them."""
 
 import asyncio
 import random
@@ -19,7 +19,6 @@ IDLE_S = 2 * HEARTBEAT_S
 CONNECT_S = 10.0
 PAGE = 50
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
-_CHUNK_TAIL = 64
 
 
 class ConnectionLost(RouterError):
@@ -84,19 +83,16 @@ class DeliverySource:
             raise UsageError("the server answers, but not as a router's admin API") from None
 
     @asynccontextmanager
-    async def feed(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def signal(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
         """
-        The live feed of deliveries, piece by piece; `idle_s` without one is a loss.
+        The router's signal, piece by piece; `idle_s` without one is a loss.
 
         Raises:
             ConnectionLost, UsageError: as `after`.
         """
-        query = {**self._filters, "kinds": "delivery"}
         timeout = httpx.Timeout(CONNECT_S, read=idle_s)
         try:
-            async with self._client.stream(
-                "GET", "/api/feed", params=query, timeout=timeout
-            ) as response:
+            async with self._client.stream("GET", "/api/signal", timeout=timeout) as response:
                 if response.status_code != httpx.codes.OK:
                     _check(response.status_code, await response.aread())
                 yield response.aiter_raw()
@@ -106,11 +102,11 @@ class DeliverySource:
             raise ConnectionLost(_words(error)) from None
 
 
-class FeedWatcher:
+class SignalWatcher:
     """
-    Keeps the feed open, for ever. `woken` is set when it is time to look what has come.
+    Keeps the signal open, for ever. `woken` is set when it is time to ask for deliveries.
 
-    `connected` is true only while the feed sent something within `idle_s`; `on_change` gets each
+    `connected` is true only while the router sent something within `idle_s`; `on_change` gets each
     change: None for connected, else why not, and in how many seconds it is tried again.
     """
 
@@ -143,24 +139,19 @@ class FeedWatcher:
             except ConnectionLost as lost:
                 why = str(lost)
             self.connected = False
-            self.woken.set()  # whoever waits must now look without the feed
+            self.woken.set()  # whoever waits must now ask without the signal
             wait_s = self._backoff.next_s()
             self._on_change(why, wait_s)
             await asyncio.sleep(wait_s)
 
     async def _watch(self) -> None:
-        async with self._source.feed(self._idle_s) as pieces:
-            tail = b""
-            async for piece in pieces:
+        async with self._source.signal(self._idle_s) as pieces:
+            async for _ in pieces:
                 if not self.connected:
                     self.connected = True
                     self._backoff.over()
                     self._on_change(None, 0.0)
-                    self.woken.set()
-                # Not only heartbeats: something has come, or was missed.
-                if b"event:" in tail + piece:
-                    self.woken.set()
-                tail = piece[-_CHUNK_TAIL:] if b"event:" not in piece[-_CHUNK_TAIL:] else b""
+                self.woken.set()  # at a heartbeat too: to ask costs little
 
 
 def _check(status: int, body: bytes) -> None:
@@ -175,7 +166,7 @@ def _check(status: int, body: bytes) -> None:
     if status == 401:
         raise UsageError(f"the server does not accept the token ({words}); set ROUTER_TOKEN")
     if status == 404:
-        raise UsageError("the server has no live feed: it is not a router, or an older one")
+        raise UsageError("the server has no signal: it is not a router, or of another version")
     raise UsageError(f"the server refuses: {words}")
 
 

@@ -1,10 +1,8 @@
-"""What pages of long lists have in common, whatever store they are read from."""
+"""What lists have in common, whatever store they are read from."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from router.errors import UsageError
 from router.model.operations import ActionJobs, Planned
 from router.store.common.columns import decode_events
 from router.store.values import ListedEvent
@@ -13,26 +11,12 @@ ROWS = 200
 BYTES = 8 * 1024 * 1024
 """Bodies in a page of whole deliveries; one larger body is a page by itself."""
 
-_AT = re.compile("([0-9A-Za-z_]{1,40})/([0-9]{1,15})")
 
-
-def place(after: str) -> tuple[str, int]:
-    """What `at` of an item says. Raises UsageError: it is of none."""
-    if (found := _AT.fullmatch(after)) is None:
-        raise UsageError("this cursor is of no page of this list; leave it out to start again")
-    return found[1], int(found[2])
-
-
-def events_in(
-    row: Sequence[Any], after: tuple[str, int], name: str | None
-) -> Iterator[ListedEvent]:
-    """
-    The events behind this place, of any or this name, from a delivery's id, endpoint, time and
-    events.
-    """
+def events_in(row: Sequence[Any], name: str | None) -> Iterator[ListedEvent]:
+    """The events of any or this name, from a delivery's id, endpoint, time and events."""
     delivery, endpoint, received_at, blob = row
     for event in decode_events(blob):
-        if (delivery != after[0] or event.index > after[1]) and name in (None, event.name):
+        if name in (None, event.name):
             yield ListedEvent(
                 event.id, delivery, event.index, event.name, event.action, endpoint, received_at
             )

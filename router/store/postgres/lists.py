@@ -1,35 +1,26 @@
 """Long lists, a page at a time: newest first, each page after where the last one ended."""
 
-from collections.abc import Collection, Set
-
-from router.model.job import Attempt, Job
 from router.model.operations import Change, Planned
-from router.model.settings import DAY_MS
-from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, place, to_plan
+from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, to_plan
 from router.store.common.selection import limit_of
 from router.store.common.states import DEAD, STATES
 from router.store.postgres import selection
 from router.store.postgres.database import Tx
 from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED, first_of
-from router.store.postgres.reading import jobs_where
 from router.store.postgres.rows import to_attempt
 from router.store.postgres.selection import PostgresSelection
-from router.store.postgres.texts import escape
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
 
-DAYS = 3
-"""An attempt of a job that is older is not told to who follows other nodes."""
 AT_ONCE = 100
 """Deliveries read at once for their events: nobody knows how many are wanted."""
 
 
-async def events(tx: Tx, selector: Selector, after: str | None = None) -> tuple[ListedEvent, ...]:
+async def events(tx: Tx, selector: Selector) -> tuple[ListedEvent, ...]:
     """Events of the selected deliveries."""
     sql, asked = (await selection.of(tx, selector)).deliveries()
-    last = ("", -1) if after is None else place(after)
     limit = limit_of(selector)
     found: list[ListedEvent] = []
-    below, reached = "<=", selection.HIGHEST if after is None else selection.place(last[0])
+    below, reached = "<=", selection.HIGHEST
     while True:
         rows = await tx.all(
             "SELECT d.id, d.endpoint, d.received_at, d.events "
@@ -39,22 +30,15 @@ async def events(tx: Tx, selector: Selector, after: str | None = None) -> tuple[
             AT_ONCE,
         )
         for id_, *row in rows:
-            found += events_in((f"dlv_{id_}", *row), last, selector.event)
+            found += events_in((f"dlv_{id_}", *row), selector.event)
         if len(found) >= limit or len(rows) < AT_ONCE:
             return tuple(found[:limit])
         below, reached = "<", f"dlv_{rows[-1][0]}"
 
 
-async def attempts(
-    tx: Tx, selector: Selector, after: str | None = None
-) -> tuple[ListedAttempt, ...]:
+async def attempts(tx: Tx, selector: Selector) -> tuple[ListedAttempt, ...]:
     """Ended attempts of the selected jobs, those of the newest job first."""
     sql, asked = (await selection.of(tx, selector)).jobs()
-    if after is not None:
-        job, number = place(after)
-        job = selection.place(job)
-        sql = f"j.id <= ? AND (j.id, a.number) < (?, ?::bigint) AND {sql}"
-        asked = [job, job, number, *asked]
     rows = await tx.all(
         f"SELECT {ATTEMPT_COLUMNS}, d.id, j.rule, j.action, d.endpoint FROM jobs j "
         "LEFT JOIN queue q ON q.job = j.id JOIN deliveries d ON d.id = j.delivery "
@@ -71,46 +55,11 @@ async def attempts(
     )
 
 
-async def ended_elsewhere(
-    tx: Tx, since: int, here: Collection[str], limit: int
-) -> tuple[tuple[Job, Attempt], ...]:
-    """
-    Attempts under leases of other nodes that ended since then, with their jobs, latest first: of
-    jobs that were made within DAYS, so that few days are looked into.
-    """
-    rows = await tx.all(
-        f"SELECT {ATTEMPT_COLUMNS} FROM attempts a JOIN generations g ON g.n = a.generation "
-        "WHERE a.ended_at >= $1 AND a.job >= $2 AND NOT split_part(a.lease, '/', 1) = ANY($3) "
-        "ORDER BY a.ended_at DESC LIMIT $4",
-        since,
-        selection.lowest(since - DAYS * DAY_MS),
-        list(here),
-        limit,
-    )
-    attempts = [to_attempt(row) for row in rows]
-    jobs = await _jobs(tx, {attempt.job for attempt in attempts}, since - DAY_MS)
-    return tuple([(jobs[one.job], one) for one in attempts if one.job in jobs])
-
-
-async def _jobs(tx: Tx, ids: Set[str], since: int) -> dict[str, Job]:
-    """
-    By id. Most are of deliveries since then: of few days, so that is asked first.
-    """
-    found: dict[str, Job] = {}
-    for lowest in (selection.lowest(since), selection.LOWEST):
-        if left := sorted(ids - found.keys()):
-            which = "j.delivery >= ? AND d.id >= ? AND j.id = ANY(?)"
-            found |= {job.id: job for job in await jobs_where(tx, which, lowest, lowest, left)}
-    return found
-
-
-async def generations(tx: Tx, limit: int, after: str | None = None) -> tuple[ListedGeneration, ...]:
+async def generations(tx: Tx, limit: int) -> tuple[ListedGeneration, ...]:
     """Kept generations, those that came last first."""
     rows = await tx.all(
         "SELECT id, created_at, length(text) FROM generations WHERE text IS NOT NULL "
-        "AND ($1::text IS NULL OR n < (SELECT n FROM generations WHERE id = $1)) "
-        "ORDER BY n DESC LIMIT $2",
-        escape(after),
+        "ORDER BY n DESC LIMIT $1",
         limit,
     )
     return tuple([ListedGeneration(*row) for row in rows])

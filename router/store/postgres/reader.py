@@ -79,7 +79,6 @@ class PostgresReader:
     attempts = _question(lists.attempts)
     page = _question(paging.page)
     following = _question(following)
-    ended_elsewhere = _question(lists.ended_elsewhere)
     results = _question(reading.results)
     planned = _question(lists.planned)
     replay = _question(replaying.one)

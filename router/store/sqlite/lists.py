@@ -1,11 +1,11 @@
-"""Long lists, a page at a time: newest first, each page after where the last one ended."""
+"""Lists, newest first."""
 
 import sqlite3
 from itertools import islice
 
 from router.model.operations import Change, Planned
 from router.store.common.columns import to_attempt
-from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, place, to_plan
+from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, to_plan
 from router.store.common.selection import limit_of
 from router.store.common.states import STATES
 from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED
@@ -13,32 +13,21 @@ from router.store.sqlite.selection import SqliteSelection
 from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
 
 
-def events(
-    db: sqlite3.Connection, selector: Selector, after: str | None = None
-) -> tuple[ListedEvent, ...]:
+def events(db: sqlite3.Connection, selector: Selector) -> tuple[ListedEvent, ...]:
     """Events of the selected deliveries."""
     sql, asked = SqliteSelection(selector).deliveries()
-    last = ("", -1) if after is None else place(after)
-    if after is not None:
-        sql, asked = f"d.id <= ? AND {sql}", [last[0], *asked]
     rows = db.execute(
         "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
         f"WHERE {sql} ORDER BY d.id DESC",
         asked,
     )
-    found = (event for row in rows for event in events_in(row, last, selector.event))
+    found = (event for row in rows for event in events_in(row, selector.event))
     return tuple(islice(found, limit_of(selector)))
 
 
-def attempts(
-    db: sqlite3.Connection, selector: Selector, after: str | None = None
-) -> tuple[ListedAttempt, ...]:
+def attempts(db: sqlite3.Connection, selector: Selector) -> tuple[ListedAttempt, ...]:
     """Ended attempts of the selected jobs, those of the newest job first."""
     sql, asked = SqliteSelection(selector).jobs()
-    if after is not None:
-        sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
-        job, number = place(after)
-        asked = [job, job, number, *asked]
     rows = db.execute(
         "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
         f"d.id, j.rule, j.action, d.endpoint FROM {JOBS_JOINED} "
@@ -49,14 +38,12 @@ def attempts(
     return tuple([ListedAttempt(to_attempt(row[:8]), *row[8:]) for row in rows])
 
 
-def generations(
-    db: sqlite3.Connection, limit: int, after: str | None = None
-) -> tuple[ListedGeneration, ...]:
+def generations(db: sqlite3.Connection, limit: int) -> tuple[ListedGeneration, ...]:
     """Kept generations, those that came last first."""
     rows = db.execute(
         "SELECT id, created_at, length(text) FROM generations WHERE text IS NOT NULL "
-        "AND (? IS NULL OR n < (SELECT n FROM generations WHERE id = ?)) ORDER BY n DESC LIMIT ?",
-        (after, after, limit),
+        "ORDER BY n DESC LIMIT ?",
+        (limit,),
     )
     return tuple([ListedGeneration(*row) for row in rows])
 

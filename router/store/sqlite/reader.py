@@ -2,14 +2,13 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreRefused, StoreUnavailable
-from router.model.job import Attempt, Job
 from router.store.sqlite import (
     audit_log,
     clock_step,
@@ -100,12 +99,6 @@ class SqliteReader:
     due_redactions = _question(redacting.due)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)
-
-    async def ended_elsewhere(
-        self, since: int, here: Collection[str], limit: int
-    ) -> tuple[tuple[Job, Attempt], ...]:
-        del since, here, limit
-        return ()
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         return frozenset({one for _, one in await self.ask(reading.holders)} - {node})

@@ -1,6 +1,5 @@
-"""The admin API in OpenAPI, and as a page to read: both made of its handlers."""
+"""The admin API in OpenAPI, made of its handlers."""
 
-import html
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +14,6 @@ from router import __version__
 from router.operator.times import is_time
 from router.web.admin.query import SELECTOR, QueryParameter
 from router.web.admin.request import AdminRequest, question
-
-HTML = "text/html"
 
 
 class ApiRoute(NamedTuple):
@@ -38,12 +35,7 @@ PROBES = (
 
 
 class DocumentRoutes(Controller):
-    """The API itself, for programs and for people."""
-
-    @question("/api", "This page.", media_type=HTML)
-    async def page(self, request: AdminRequest) -> str:
-        """Loads nothing and runs nothing."""
-        return listing(rows(request.app))
+    """The API itself, for programs."""
 
     @question("/api/openapi.json", "All of this as OpenAPI 3.1.")
     async def document(self, request: AdminRequest) -> dict[str, Any]:
@@ -112,27 +104,6 @@ def document(app: Litestar) -> dict[str, Any]:
               for p in row.query),
         ]  # fmt: skip
     return made
-
-
-def listing(table_rows: Sequence[ApiRoute]) -> str:
-    """The table of routes as a page that loads nothing and runs nothing."""
-    shown = "".join(_row(row) for row in table_rows)
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><title>router: the admin API</title>'
-        "</head><body><h1>The admin API</h1>"
-        '<p>For programs: <a href="/api/openapi.json">openapi.json</a>.</p>'
-        '<table border="1" cellpadding="4"><thead><tr><th>route</th><th>who</th><th>what</th>'
-        f"<th>query</th></tr></thead><tbody>{shown}</tbody></table></body></html>\n"
-    )
-
-
-def _row(row: ApiRoute) -> str:
-    query = "<br>".join(f"<b>{html.escape(p.name)}</b>: {html.escape(p.about)}" for p in row.query)
-    return (
-        f"<tr><td><code>{row.method} {html.escape(row.path)}</code></td>"
-        f"<td>{row.access}</td><td>{html.escape(row.about)}</td><td>{query}</td></tr>"
-    )
 
 
 def listed(table_rows: Iterable[ApiRoute]) -> str:

@@ -9,9 +9,7 @@ from litestar.params import FromPath
 
 from router import __version__, metrics
 from router.errors import UsageError
-from router.expressions import encode_json
 from router.operator import answers
-from router.operator.node_rows import NodeList
 from router.operator.overview_answer import Overview
 from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
@@ -36,11 +34,8 @@ from router.web.admin.request import AdminRequest, Given, question
 
 REFUSALS_DEFAULT, REFUSALS_MAX = 100, 1_000
 BYTES, TEXT = "application/octet-stream", "text/plain"
-SUBSCRIPTIONS, RANGES = "subscription/", "ranges/"
-"""How the names of facts begin that provider calls keep."""
 
 _LIST = (*SELECTOR, LIMIT, CURSOR, STATE)
-_EVENT = QueryParameter("event", "Only the event of this index, counted from 0.")
 _REFUSAL = (
     QueryParameter("id", "Of this id, or `last`, the newest (default)."),
     QueryParameter("endpoint", "The newest of this endpoint."),
@@ -63,29 +58,11 @@ class ListRoutes(Controller):
             _searching(request, DELIVERY_STATES), request.query.text("cursor")
         )
 
-    @question("/api/events", "What happened, by event.", *_LIST)
-    async def events(
-        self, request: AdminRequest, questions: Given[StoreQuestions]
-    ) -> answers.EventPage:
-        """Those of the newest delivery first."""
-        query = request.query
-        return await questions.events(query.selector(DELIVERY_STATES), query.text("cursor"))
-
     @question("/api/jobs", "Jobs.", *_LIST, WHERE, VAR)
     async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
         selector, cursor = _searching(request, JOB_STATES), request.query.text("cursor")
         return request.visible(await questions.jobs(selector, cursor))
-
-    @question("/api/attempts", "Attempts.", *_LIST)
-    async def attempts(
-        self, request: AdminRequest, questions: Given[StoreQuestions]
-    ) -> answers.Attempts:
-        """Those of the newest job first."""
-        query = request.query
-        return request.visible(
-            await questions.attempts(query.selector(JOB_STATES), query.text("cursor"))
-        )
 
     @question("/api/dead", "Dead jobs, by cause.", *SELECTOR, LIMIT, WHERE, VAR)
     async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
@@ -112,20 +89,6 @@ class ListRoutes(Controller):
         """Newest first."""
         return await questions.audit(*request.query.span(), request.query.text("cursor"))
 
-    @question("/api/replays", "Replays and how far they are.", LIMIT)
-    async def replays(
-        self, request: AdminRequest, questions: Given[StoreQuestions]
-    ) -> answers.Replays:
-        """Newest first."""
-        return await questions.replays(request.query.limit())
-
-    @question("/api/generations", "Generations: the rules files that were active.", LIMIT, CURSOR)
-    async def generations(
-        self, request: AdminRequest, questions: Given[StoreQuestions]
-    ) -> answers.Generations:
-        """Newest first."""
-        return await questions.generations(request.query.limit(), request.query.text("cursor"))
-
 
 class RecordRoutes(Controller):
     """One of what is stored."""
@@ -147,19 +110,6 @@ class RecordRoutes(Controller):
         """Never shown by a browser, only kept."""
         body = (await questions.record(delivery)).delivery.body
         return Response(body, media_type=BYTES, headers={"content-disposition": "attachment"})
-
-    @question(
-        "/api/deliveries/{delivery:str}/explain", "The result of each rule for each event.", _EVENT,
-        payloads=True,
-    )  # fmt: skip
-    async def explain(
-        self, request: AdminRequest, questions: Given[StoreQuestions], delivery: FromPath[str]
-    ) -> dict[str, Any]:
-        """By the generation that decided."""
-        query = request.query
-        number = query.number("event", 0, 1_000_000) if query.text("event") else None
-        # its numbers are the payload's own: our encoder writes them as they came
-        return msgspec.Raw(encode_json(await questions.explain(delivery, number)))  # type: ignore[return-value]
 
     @question("/api/jobs/{job:str}", "One job and its attempts.")
     async def job(
@@ -225,26 +175,6 @@ class ServerRoutes(Controller):
     async def tokens(self, questions: Given[StoreQuestions]) -> TokenList:
         """Their names, never their values."""
         return await questions.tokens()
-
-    @question("/api/nodes", "The routers that share the store.")
-    async def nodes(self, questions: Given[StoreQuestions]) -> NodeList:
-        """In the order in which they joined; a store that is a file has none."""
-        return await questions.nodes()
-
-    @question("/api/endpoints", "Endpoints: their addresses.")
-    async def endpoints(self, questions: Given[StoreQuestions]) -> answers.Endpoints:
-        """In file order."""
-        return await questions.endpoints()
-
-    @question("/api/subscriptions", "Subscriptions that are known.")
-    async def subscriptions(self, questions: Given[StoreQuestions]) -> answers.FactList:
-        """As the command line found them."""
-        return await questions.facts(SUBSCRIPTIONS)
-
-    @question("/api/ranges", "Published address ranges that are known.")
-    async def ranges(self, questions: Given[StoreQuestions]) -> answers.FactList:
-        """By sender."""
-        return await questions.facts(RANGES)
 
     @question("/api/refusals", "Recently refused requests.", LIMIT)
     async def refusals(self, request: AdminRequest, running: Given[Running]) -> answers.RefusalList:

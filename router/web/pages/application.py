@@ -11,7 +11,6 @@ from router.web.pages.context import PageContext, Services
 from router.web.pages.deliveries import DeliveryPages
 from router.web.pages.guard import PagesAdmission
 from router.web.pages.jobs import JobPages
-from router.web.pages.live import LivePages
 from router.web.pages.login import Login, StaticFiles
 from router.web.pages.overview import OverviewPages
 from router.web.pages.request import FORM_MAX, PageRequest, form_of
@@ -22,7 +21,6 @@ from router.web.pages.try_condition import TryPages
 HANDLERS: list[type[Controller]] = [
     *(
         OverviewPages,
-        LivePages,
         DeliveryPages,
         JobPages,
         ComparePages,

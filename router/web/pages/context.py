@@ -30,12 +30,12 @@ from router.web.admin.query import (
     Query,
     QueryParameter,
 )
-from router.web.feed import Feed
 from router.web.pages.assets import Assets
 from router.web.pages.dead_letters import DeadLetterCount
 from router.web.pages.frame import Frame
 from router.web.pages.request import Form, PageRequest, Shown, see_other
 from router.web.pages.sessions import Sessions
+from router.web.signal import Signal
 
 SELECTED = tuple([name for name in FIELDS if name not in ("limit", "var")])
 """The fields of the one selector that go from a page into a plan, and from there into a verb."""
@@ -56,7 +56,7 @@ class Services(msgspec.Struct, frozen=True):
     verbs: StoreVerbs
     running: Running
     live: LiveRef
-    feed: Feed
+    signal: Signal
     clock: Clock
     frame: Frame
     name: Callable[[], str]
@@ -103,12 +103,13 @@ class PageContext(Services, frozen=True):
 
     async def listing(self, name: str, states: tuple[str, ...], ask: Listing) -> Shown:
         """A page of what the selector of the address finds; a wrong one is said beside its form."""
-        error, found, given = None, None, dict[str, str]()
+        error, found, cursor, given = None, None, None, dict[str, str]()
         ruleset = self.live.current.ruleset
         try:
             query = self.query(*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
             given = {n: text for n in ("id", *SELECTED) if (text := query.text(n)) is not None}
-            found = self.request.visible(await ask(query.selector(states), query.text("cursor")))
+            cursor = query.text("cursor")
+            found = self.request.visible(await ask(query.selector(states), cursor))
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
         return self.page(
@@ -118,6 +119,8 @@ class PageContext(Services, frozen=True):
             names=await self.questions.full_names(getattr(found, "jobs", ())),
             asked={n: given.get(n, "") for n in ("id", *SELECTED)},
             error=error,
+            # The newest. A condition reads bodies: too much work for every second.
+            live=not (error or cursor or "where" in given),
             states=states,
             endpoints=list(ruleset.endpoints),
             rules=[rule.id for rule in ruleset.rules[:NAMES_SHOWN]],

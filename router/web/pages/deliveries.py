@@ -99,12 +99,11 @@ async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> 
     if much and query.text("trace") != "yes":
         return {**values, "ask": True}
     try:
-        found = await context.questions.explain(d.id, number)
+        reason, event = await context.questions.explain(d.id, number)
     except NotFound as error:
         return {**values, "untraced": str(error)}
-    if found["reason"] is not None:
-        return {**values, "untraced": f"no rule was evaluated: {found['reason']}"}
-    event = found["events"][0]
+    if reason is not None:
+        return {**values, "untraced": f"no rule was evaluated: {reason}"}
     return {**values, "trace": arranged(event["rules"]), "copy": event["known_before"]}
 
 

@@ -97,7 +97,7 @@ def _is_open(scope: Any) -> bool:
 
 def _login_first(scope: Any) -> Rejected:
     path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
-    if header(scope["headers"], b"accept") == "text/event-stream" or path.startswith("/live/"):
+    if header(scope["headers"], b"accept") == "text/event-stream":
         return Rejected(401, "log in first")
     back = f"{path}?{query}" if query else path
     onward = local(back) if scope["method"] in _SAFE_METHODS else "/"

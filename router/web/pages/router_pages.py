@@ -7,12 +7,12 @@ from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
 from router.operator.requests import TargetRequest
-from router.web.admin.openapi import rows
 from router.web.admin.query import CURSOR, LIMIT, SPAN, QueryParameter
 from router.web.admin.request import Given
 from router.web.pages import shown
 from router.web.pages.context import PageContext
 from router.web.pages.request import Shown, action, page, see_other
+from router.web.signal_stream import SignalStream
 
 REFUSALS_SHOWN = 200
 GENERATIONS_SHOWN = 50
@@ -112,7 +112,7 @@ class RouterPages(Controller):
         found = await context.questions.audit(*query.span(), query.text("cursor"))
         return context.page("audit.html", found=found)
 
-    @page("/reference")
-    async def reference(self, context: Given[PageContext]) -> Shown:
-        """The API, for those whose browser has no token to show at `/api`."""
-        return context.page("reference.html", routes=rows(context.request.app))
+    @page("/signal")
+    async def signal(self, context: Given[PageContext]) -> SignalStream:
+        """That something changed, for the scripts of live pages."""
+        return SignalStream(context.signal, context.request.still_admitted)

@@ -1,10 +1,6 @@
 """What one router takes and runs is followed at another one that shares its database."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -19,45 +15,46 @@ pytestmark = pytest.mark.long
 
 RULES = ENDPOINTS + 'rules: [{id: all, from: all, actions: [{shell: {script: "true"}}]}]\n'
 
-Happened = tuple[str, dict[str, Any]]
 
-
-@contextmanager
-def fed(rig: Rig) -> Iterator[Iterator[Happened]]:
-    """What the live feed of a router says, from now on."""
-    token = (rig.folder / "router.token").read_text().strip()
-    url = f"http://127.0.0.1:{rig.admin}/api/feed"
-    headers = {"authorization": f"Bearer {token}"}
-    with httpx.stream("GET", url, headers=headers, timeout=PATIENCE_S, trust_env=False) as response:
-        assert response.status_code == 200
-        told = messages(response.iter_lines())
-        assert next(told)[0] == "hello"
-        yield told
-
-
-def messages(lines: Iterator[str]) -> Iterator[Happened]:
-    event = ""
-    for line in lines:
-        if line.startswith("event: "):
-            event = line[7:]
-        elif line.startswith("data: "):
-            yield event, json.loads(line[6:])
-
-
-def test_a_delivery_to_one_router_is_followed_at_the_other(
-    tmp_path: Path, send: Send, address: str
-) -> None:
+@pytest.fixture
+def rigs(tmp_path: Path, address: str) -> tuple[Rig, Rig]:
+    """Two routers on one database."""
     known = {**environ(), "ROUTER_STORE": address}
-    one, other = (Rig(tmp_path / name, RULES, known) for name in ("one", "other"))
-    with one.router(), other.router(), Sink() as sink, fed(other) as told:
-        with listening(other, sink, "--json") as listener:
-            objects(listener, "connection")
-            sent = send(one, code(), 1).json()
-            assert objects(listener, "delivery")["delivery"] == sent["delivery"]
-        kinds = dict[str, dict[str, Any]]()
-        while kinds.keys() < {"delivery", "attempt"}:
-            kind, happened = next(told)
-            kinds[kind] = happened
-        assert kinds["delivery"]["id"] == kinds["attempt"]["delivery"] == sent["delivery"]
-        assert kinds["delivery"]["rules"] == ["all"]
-        assert kinds["attempt"]["outcome"] == "succeeded"
+    return Rig(tmp_path / "one", RULES, known), Rig(tmp_path / "other", RULES, known)
+
+
+def test_deliveries_of_all_routers_are_forwarded_once_each(
+    rigs: tuple[Rig, Rig], send: Send
+) -> None:
+    """By a listener at one of them, and by the next one, which goes on from its checkpoint."""
+    one, other = rigs
+    sent, place = list[str](), other.folder / "checkpoint.json"
+    with one.router(), other.router() as router, Sink() as sink:
+        for begin in (0, 4):
+            with listening(other, sink, "--json") as listener:
+                objects(listener, "connection")
+                for number in range(begin, begin + 4):
+                    rig = rigs[number % 2]
+                    sent.append(send(rig, code(), number).json()["delivery"])
+                    assert objects(listener, "delivery")["delivery"] == sent[-1]
+                router.until(lambda: sent[-1] in place.read_text(), "its checkpoint")
+            sent.append(send(one, code(), 100 + begin).json()["delivery"])  # while none listens
+            with listening(other, sink, "--json", "--once") as listener:
+                assert objects(listener, "delivery")["delivery"] == sent[-1]
+                assert listener.wait(PATIENCE_S) == 0
+    assert [request.headers["router-delivery"] for request in sink.received] == sent
+
+
+def test_the_signal_of_one_router_tells_of_the_other_s_deliveries(
+    rigs: tuple[Rig, Rig], send: Send
+) -> None:
+    one, other = rigs
+    with one.router(), other.router():
+        token = (other.folder / "router.token").read_text().strip()
+        url = f"http://127.0.0.1:{other.admin}/api/signal"
+        head = {"authorization": f"Bearer {token}"}
+        with httpx.stream("GET", url, headers=head, timeout=PATIENCE_S, trust_env=False) as answer:
+            pieces = answer.iter_raw()
+            assert next(pieces) == b"retry: 2000\n\n: listening\n\n"
+            assert send(one, code(), 1).status_code == 200
+            assert next(pieces) == b"data: changed\n\n"

@@ -1,4 +1,4 @@
-"""What happens reaches metrics, log and, while somebody watches, the live feed."""
+"""What happens reaches metrics, log and the signal."""
 
 import asyncio
 import io
@@ -20,15 +20,13 @@ from router.providers import builtin
 from router.rules.live import LiveEndpoint
 from router.rules.plan import Plan
 from router.store.values import Acceptance, Accepted
-from router.web.feed import Feed, FeedFilter
 from router.wiring.observers import (
     DispatchObserver,
     IntakeObserver,
     Observers,
-    feed_handlers,
+    signal_handlers,
 )
 from tests.builders import a_delivery, a_job
-from tests.clocks import ManualClock
 
 
 @pytest.fixture
@@ -110,51 +108,20 @@ async def test_a_probe_of_doctor_is_counted_and_not_logged(lines: io.StringIO) -
     assert metrics.refusals("shop") == {"probe": 1}
 
 
-@pytest.mark.parametrize("own", ["attempt", "corrupt"])
-def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
-    feed = Feed(ManualClock(), boot="b")
-    observe = Observers(feed_handlers(feed))
-    happened = ended()
-    observe(happened)  # nobody watches
-    with feed.watching(FeedFilter(), None) as watcher:
-        feed.take(watcher)
-        observe(happened if own == "attempt" else JobCorrupt("job_1", happened.own))
-        feed.show()
-        sent = feed.take(watcher).decode()
-    kinds = [line.split()[1] for line in sent.splitlines() if line.startswith("event:")]
-    assert kinds == (["attempt", "delivery"] if own == "attempt" else ["delivery"])
-    assert "dlv_own" in sent
-
-
-@pytest.mark.parametrize(("probe", "reason"), [(False, "bad_signature"), (True, "probe")])
-def test_the_feed_has_refusals(probe: bool, reason: str) -> None:
-    feed = Feed(ManualClock(), boot="b")
-    observe = Observers(feed_handlers(feed))
-    with feed.watching(FeedFilter(), None) as watcher:
-        observe(RequestRefused("shop", Refused("bad_signature"), "h", judged=True, probe=probe))
-        feed.show()
-        sent = feed.take(watcher).decode()
-    assert "event: refusal" in sent
-    assert f'"reason":"{reason}","status":401,"peer":"h"' in sent
-
-
-def test_where_the_store_is_looked_into_new_deliveries_are_not_told_twice() -> None:
-    feed, looks = Feed(ManualClock(), boot="b"), list[int]()
-    observe = Observers(feed_handlers(feed, lambda: looks.append(1)))
-    with feed.watching(FeedFilter(), None) as watcher:
-        feed.take(watcher)
-        observe(ended())
-        feed.show()
-        sent = feed.take(watcher).decode()
-    assert sent.count("event: attempt") == sent.count("event:") == 1
-    assert looks == [1]
+def test_what_lists_show_rings_the_signal() -> None:
+    rung: list[int] = []
+    observe = Observers(signal_handlers(lambda: rung.append(1)))
+    observe(ended())
+    observe(RequestRefused("shop", Refused("bad_signature"), "h", judged=True, probe=False))
+    assert len(rung) == 2
+    observe(LeaseLost(a_job()))
+    assert len(rung) == 2
 
 
 async def test_a_sender_has_the_name_that_its_endpoint_gives_it() -> None:
-    """In the live feed and on the labels of metrics; the store keeps the canonical one."""
-    metrics, feed = Metrics(), Feed(ManualClock(), boot="b")
-    intake = IntakeObserver(metrics, log.get("intake"), log.get("own"))
-    observe = Observers(intake.handlers(), feed_handlers(feed))
+    """On the labels of metrics; the store keeps the canonical one."""
+    metrics = Metrics()
+    observe = IntakeObserver(metrics, log.get("intake"), log.get("own")).handlers()[DeliveryStored]
     shop = Endpoint("shop", "commerce", ("/wh_x",), ("shop",), api=Api(spelling="shopify"))
     delivery = a_delivery(provider="commerce")
     stored = DeliveryStored(
@@ -165,13 +132,7 @@ async def test_a_sender_has_the_name_that_its_endpoint_gives_it() -> None:
         None,
         0.01,
     )
-    with feed.watching(FeedFilter(), None) as watcher:
-        feed.take(watcher)
-        observe(stored)
-        feed.show()
-        sent = feed.take(watcher)
-    assert b'"provider":"shopify"' in sent
-    assert b"commerce" not in sent
+    observe(stored)
     acknowledged = "router_ack_seconds_count"
     assert metrics.value(acknowledged, provider="shopify") == 1
     assert metrics.value(acknowledged, provider="commerce") == 0

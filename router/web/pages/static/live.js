@@ -1,19 +1,24 @@
-// The live view: when something happens, the rows are loaded again, at most once a second.
-// They come as our own page, made where everything is escaped; nothing of a payload is put together here.
+// A live list: at the router's signal the page is loaded again, at most once a second, and the list is replaced.
+// It comes as our own page, made where everything is escaped; nothing of a payload is put together here.
 "use strict";
 
 (function () {
-  const body = document.getElementById("rows");
   const said = document.getElementById("live-state");
   const dot = document.getElementById("live-dot");
   const pause = document.getElementById("live-pause");
   const PACE_MS = 1000;
   const FALLBACK_MS = 5000;
   let source = null;
+  let fallback = null;
   let paused = false;
-  let timer = null;
+  let pressed = false;
   let busy = false;
   let again = false;
+
+  const list = () => document.getElementById("live");
+  const focused = () => (list().contains(document.activeElement) ? document.activeElement : null);
+  // What somebody has ticked, or is about to press, stays as it is.
+  const inUse = () => pressed || list().querySelector("input:checked") || focused()?.matches("input, button");
 
   function say(text, state) {
     said.textContent = text;
@@ -21,48 +26,47 @@
   }
 
   function renew() {
-    if (paused || document.hidden) { again = true; return; }
-    if (timer !== null || busy) { again = true; return; }
-    timer = setTimeout(() => { timer = null; }, PACE_MS);
-    fetchRows();
+    again = true;
+    if (!busy && !paused && !document.hidden) load();
   }
 
-  async function fetchRows() {
+  async function load() {
     busy = true;
-    again = false;
-    try {
-      const answer = await fetch("/live/rows" + location.search, { cache: "no-store" });
-      if (answer.status === 401) { say("logged out: reload the page", "off"); stop(); return; }
-      if (answer.ok) replace(await answer.text());
-    } catch {
-      say("no answer from the router", "off");
-    } finally {
-      busy = false;
-      setTimeout(() => { if (again) renew(); }, PACE_MS);
+    const began = performance.now();
+    if (!inUse()) {
+      again = false;
+      try {
+        const answer = await fetch(location.href, { cache: "no-store", redirect: "error" });
+        if (!answer.ok) throw new Error();
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
+        if (paused || inUse()) again = true;
+        else replace(document.adoptNode(fresh));
+        if (source?.readyState === EventSource.OPEN && !paused) say("live", "on");
+      } catch {
+        say("the router does not answer, or you are logged out: reload the page", "off");
+      }
     }
+    // A list that takes long to make is asked for less often.
+    setTimeout(() => { busy = false; if (again) renew(); }, Math.max(PACE_MS, 5 * (performance.now() - began)));
   }
 
-  function replace(html) {
-    const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("rows");
-    if (!fresh) return;
-    const known = new Set([...body.children].map((row) => row.id));
-    const focused = document.activeElement?.closest?.("tr")?.id;
-    const rows = [...fresh.children].map((row) => document.adoptNode(row));
-    for (const row of rows) if (row.id && known.size && !known.has(row.id)) row.classList.add("fresh");
-    body.replaceChildren(...rows);
-    if (focused) document.getElementById(focused)?.querySelector("[data-row]")?.focus({ preventScroll: true });
+  function replace(fresh) {
+    const known = new Set([...list().querySelectorAll("tr[id]")].map((row) => row.id));
+    const row = focused()?.closest("tr")?.id;
+    for (const one of fresh.querySelectorAll("tr[id]")) if (known.size && !known.has(one.id)) one.classList.add("fresh");
+    list().replaceWith(fresh);
+    if (row) document.getElementById(row)?.querySelector("[data-row]")?.focus({ preventScroll: true });
   }
 
-  let fallback = null;
   function listen() {
-    source = new EventSource("/live/feed");
-    source.onopen = () => { say("live", "on"); clearInterval(fallback); fallback = null; renew(); };
+    source = new EventSource("/signal");
+    source.onopen = () => { if (!paused) say("live", "on"); clearInterval(fallback); fallback = null; renew(); };
+    source.onmessage = renew;
     source.onerror = () => {
-      say("not live: reconnecting; rows update every 5 s", "off");
+      say("not live: reconnecting; the list updates every 5 s", "off");
       fallback ??= setInterval(renew, FALLBACK_MS);
       if (source.readyState === EventSource.CLOSED && !document.hidden) setTimeout(listen, FALLBACK_MS);
     };
-    for (const kind of ["delivery", "duplicate", "attempt", "refusal", "gap"]) source.addEventListener(kind, renew);
   }
 
   function stop() {
@@ -71,6 +75,9 @@
     fallback = null;
   }
 
+  for (const [type, is] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]]) {
+    document.addEventListener(type, () => { pressed = is; }, true);
+  }
   pause.hidden = false;
   pause.addEventListener("click", () => {
     paused = !paused;

@@ -13,7 +13,7 @@ from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.forwarder import Forwarder, ForwardOptions
 from router.cli.listening.plain import PlainView
-from router.cli.listening.source import Backoff, ConnectionLost, FeedWatcher
+from router.cli.listening.source import Backoff, ConnectionLost, SignalWatcher
 from router.cli.listening.target import Forwarded
 from router.errors import UsageError
 from router.operator.followed_answers import FollowedDeliveries, FollowedDelivery
@@ -24,7 +24,7 @@ from tests.waiting import until
 
 
 class FakeRouter:
-    """A ledger that grows, and a feed that is woken by hand; both can be lost."""
+    """A ledger that grows, and a signal that is given by hand; both can be lost."""
 
     def __init__(self) -> None:
         self.ledger: list[FollowedDelivery] = []
@@ -34,7 +34,7 @@ class FakeRouter:
         self.faults: list[Exception] = []
         self.page = 2
         self.open = 0
-        self._feeds: list[asyncio.Queue[bytes | None]] = []
+        self._signals: list[asyncio.Queue[bytes | None]] = []
 
     async def after(self, *, cursor: str | None, since: str) -> FollowedDeliveries:
         await asyncio.sleep(0)
@@ -50,10 +50,10 @@ class FakeRouter:
         return FollowedDeliveries(taken, last, len(found) > len(taken), removed, other)
 
     @asynccontextmanager
-    async def feed(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def signal(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        queue.put_nowait(b"event: hello\n\n")
-        self._feeds.append(queue)
+        queue.put_nowait(b": listening\n\n")
+        self._signals.append(queue)
         self.open += 1
 
         async def pieces() -> AsyncIterator[bytes]:
@@ -67,10 +67,10 @@ class FakeRouter:
 
     def add(self, *arrived: FollowedDelivery) -> None:
         self.ledger += arrived
-        self.say(b"id: 1\nevent: delivery\n\n")
+        self.say(b"data: changed\n\n")
 
     def say(self, piece: bytes | None) -> None:
-        for queue in self._feeds:
+        for queue in self._signals:
             queue.put_nowait(piece)
 
 
@@ -126,7 +126,7 @@ class Rig:
             target: Any = self.target
             self.listener = Forwarder(
                 router,
-                FeedWatcher(
+                SignalWatcher(
                     router, backoff=self.backoff(), on_change=self.view.connection, idle_s=1
                 ),
                 target,

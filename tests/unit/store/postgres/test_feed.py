@@ -5,7 +5,6 @@ from uuid import UUID
 
 import asyncpg
 import pytest
-from msgspec.structs import replace
 
 from router.model.ids import earliest
 from router.model.settings import DAY_MS
@@ -14,7 +13,7 @@ from router.store.postgres.store import PostgresStore, open_store
 from router.store.values import FeedQuery, Following
 from tests.clocks import START_MS, ManualClock
 from tests.postgres.server import Server
-from tests.store_values import Maker, a_settlement, lease_one
+from tests.store_values import Maker
 
 ADD = """
     INSERT INTO deliveries (id, endpoint, state, received_at, generation, names, events, meta, body)
@@ -171,27 +170,3 @@ async def test_a_ledger_restored_from_a_dump_goes_on(
         was = await store.reads.following(FeedQuery(cursor=cursor))
         assert (ids(was), was.other) == (old[2:], True)
         await store.close()
-
-
-async def test_attempts_of_other_nodes_are_found_by_their_ends(
-    store: PostgresStore, make: Maker, clock: ManualClock
-) -> None:
-    for node in ("1", "2", "2"):
-        await store.accept(make.acceptance())
-        job = await lease_one(store, lease=f"{node}/9")
-        await clock.advance(1)
-        ended = a_settlement(job, "dead", reason="exit 1")
-        attempt = replace(ended.attempt, ended_at=clock.now())
-        assert await store.settle(replace(ended, attempt=attempt))
-    now = clock.now()
-
-    async def found(since: int, *here: str, limit: int = 9) -> list[tuple[str | None, str, int]]:
-        ends = await store.reads.ended_elsewhere(since, here, limit)
-        return [(job.reason, job.state, attempt.ended_at - now) for job, attempt in ends]
-
-    dead = ("exit 1", "dead")
-    assert await found(0, "1") == [(*dead, 0), (*dead, -1000)]
-    assert await found(0, "2") == [(*dead, -2000)]
-    assert await found(now, "1") == [(*dead, 0)]
-    assert await found(0, "1", limit=1) == [(*dead, 0)]
-    assert await found(0, "1", "2") == []

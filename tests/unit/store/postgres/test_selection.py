@@ -73,7 +73,6 @@ async def test_texts_that_the_database_does_not_know_select_nothing(store: Postg
         assert await store.reads.jobs(Selector(**{field: "a\x00b"})) == ()
         assert await store.reads.deliveries(Selector(**{field: "a\x00b"})) == ()
     assert await store.reads.generation("\x00") is None
-    assert await store.reads.generations(1, "\x00") == ()
 
 
 REASONS = ("order 10001: 503", "order 10002: 503", "odd \x00 reason", None, "odd \x00 reason")

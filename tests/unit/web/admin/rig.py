@@ -28,11 +28,11 @@ from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
 from router.web.admin.changes import ChangeRoutes
-from router.web.admin.live import LiveRoutes
+from router.web.admin.following import FollowRoutes
 from router.web.admin.openapi import ApiRoute, rows
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.client_address import Peers
-from router.web.feed import Feed, FeedFilter
+from router.web.signal import Signal
 from tests.builders import GENERATION, NOW
 from tests.clocks import ManualClock
 from tests.operators import questions_of
@@ -51,13 +51,13 @@ STRANGER = ("203.0.113.7", 4711)
 HERE = ("127.0.0.1", 4711)
 
 
-_SERVICES = StandIns("questions", "verbs", "running", "render_metrics", "feed", "store", "live")
+_SERVICES = StandIns("questions", "verbs", "running", "render_metrics", "signal", "store", "live")
 _REST = StandIns("callers", "clock", "mask")
 
 
 @cache
 def _application() -> Litestar:
-    controllers = [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, LiveRoutes]
+    controllers = [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, FollowRoutes]
     return admin_api(controllers, _SERVICES, **_REST)  # type: ignore[arg-type] # they stand in
 
 
@@ -164,13 +164,11 @@ class Rig:
         """The application; `held` None: no token is asked for."""
 
         self.reading = questions_of(self.world.real.reads, self.world.live, self.clock)
-        self.feed = Feed(self.clock, boot="b")
-        with self.feed.watching(FeedFilter(), None):
-            pass  # what happens is kept from the first watcher on
+        self.signal = Signal(self.clock)
         held: Callable[[], Any] | None = None if self.held is None else self._held
         _SERVICES.take(
             questions=self.reading, verbs=self.operator, running=self.operator,
-            render_metrics=_numbers, feed=self.feed,
+            render_metrics=_numbers, signal=self.signal,
             store=self.world.real.reads, live=self.world.live,
         )  # fmt: skip
         _REST.take(callers=Callers(held, clock=self.clock), clock=self.clock, mask=mask)

@@ -1,7 +1,6 @@
 """The table of routes as OpenAPI and as a page."""
 
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 from tests.unit.web.admin.rig import Rig
@@ -64,24 +63,3 @@ async def test_answers_are_as_described(rig: Rig) -> None:
             answer.json
         )
     assert checked > 20
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, list[tuple[str, str | None]]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, attrs))
-
-
-async def test_the_page_loads_and_runs_nothing(rig: Rig) -> None:
-    answer = await rig.ask("GET", "/api", "viewer")
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    tags = Tags()
-    tags.feed(answer.body.decode())
-    assert not [tag for tag, _ in tags.found if tag in LOADS]
-    hrefs = [value for _, attrs in tags.found for name, value in attrs if name == "href"]
-    assert hrefs == ["/api/openapi.json"]
-    for route in rig.routes:
-        assert f"{route.method} {route.path}" in answer.body.decode()

@@ -27,10 +27,10 @@ from router.web.admin.api import admin_api
 from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.feed import Feed, FeedFilter
 from router.web.pages.application import PagesRouter
 from router.web.pages.context import Services
 from router.web.pages.guard import COOKIE
+from router.web.signal import Signal
 from router.wiring.admin_api import page_services, standing
 from tests.builders import GENERATION, NOW, a_request
 from tests.clocks import ManualClock
@@ -129,14 +129,12 @@ class Rig:
         self.reading.targets = self.targets  # type: ignore[method-assign]
         self.reading.nodes = self.nodes  # type: ignore[method-assign]
         self.reading.shared = True
-        self.feed = Feed(self.clock, boot="b")
-        with self.feed.watching(FeedFilter(), None):
-            pass  # what happens is kept from the first watcher on
+        self.signal = Signal(self.clock)
         services = page_services(
             (self.reading, self, self.running),  # type: ignore[arg-type]
             callers,
             live,
-            feed=self.feed,
+            signal=self.signal,
             clock=self.clock,
             standing=standing(live, self.state),
         )
@@ -274,7 +272,7 @@ class Rig:
         """A path of every page that is there."""
         found = [v.path.format_map(self.ids) for v in self.views() if v.method == "GET"]
         queries = ["/plan?state=dead", "/deliveries?where=payload.text", "/jobs?state=dead"]
-        return [p for p in found if p not in ("/plan", "/compare", "/live/feed")] + queries
+        return [p for p in found if p not in ("/plan", "/compare", "/signal")] + queries
 
 
 class Nodes(HTMLParser):

@@ -246,7 +246,7 @@ async def test_events_are_named_with_their_actions_in_every_list(free: Rig) -> N
     job = maker.job(event="pull_request", event_id=event.id)
     await free.store.accept(Acceptance(delivery, (event,), (job,)))
     for path in (
-        "/live", "/deliveries", "/jobs", f"/jobs/{job.id}", f"/deliveries/{delivery.id}",
+        "/deliveries", "/jobs", f"/jobs/{job.id}", f"/deliveries/{delivery.id}",
     ):  # fmt: skip
         assert "pull_request.opened" in await page_of(free, path), path
 

@@ -181,7 +181,7 @@ async def test_where_no_token_is_asked_for_nobody_can_log_out(free: Rig) -> None
     [
         *((b"/", True), (b"/rules", True), (b"/login", True), (b"/nothing", True)),
         *((b"/api", False), (b"/api/jobs", False), (b"/livez", False), (b"/readyz", False)),
-        *((b"/metrics", False), (b"/a/metrics", True), (b"/live/feed", True)),
+        *((b"/metrics", False), (b"/a/metrics", True), (b"/signal", True)),
     ],
 )
 def test_what_tools_ask_for_is_no_page(rig: Rig, path: bytes, page: bool) -> None:

@@ -34,7 +34,7 @@ async def test_who_sees_what(rig: Rig, who: str | None) -> None:
         await rig.log_in(who)
     for view in rig.views():
         path = view.path.format_map(rig.ids)
-        if path in ("/live/feed", "/plan", "/compare"):
+        if path in ("/signal", "/plan", "/compare"):
             continue
         if view.method == "GET":
             answer = await rig.get(path)
@@ -240,7 +240,7 @@ async def test_nothing_of_the_router_is_reported_before_logging_in(rig: Rig) -> 
 async def test_a_failed_reload_stands_on_every_page(rig: Rig) -> None:
     await rig.log_in("viewer")
     rig.state.ok, rig.state.error = False, "rules.yaml:3:7: error unknown-key: <b>"
-    for path in [p for p in rig.paths() if not p.endswith(("/body", "/live/rows"))] + ["/nothing"]:
+    for path in [p for p in rig.paths() if not p.endswith("/body")] + ["/nothing"]:
         if path.startswith("/plan"):
             continue
         page = (await rig.get(path)).body.decode()
@@ -336,6 +336,6 @@ async def test_after_logging_in_one_is_where_one_wanted_to_be(rig: Rig) -> None:
 
 
 async def test_what_listens_is_sent_to_log_in_and_not_sent_away(rig: Rig) -> None:
-    assert (await rig.get("/live/feed")).status == 401
+    assert (await rig.get("/signal", accept="text/event-stream")).status == 401
     assert (await rig.get("/rules", accept="text/event-stream")).status == 401
     assert (await rig.get("/rules", accept="text/html")).status == 303

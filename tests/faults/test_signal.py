@@ -1,4 +1,4 @@
-"""Bad listeners at the live feed, in short; `python -m tests.faults.feed` gives the figures."""
+"""Bad listeners at the signal, in short; `python -m tests.faults.signal` gives the figures."""
 
 import asyncio
 import random
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.feed import Campaign, Load
+from tests.faults.signal import Campaign, Load
 
 pytestmark = pytest.mark.long
 

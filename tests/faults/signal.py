@@ -1,13 +1,14 @@
 """
-The live feed under bad listeners: what they do to acknowledgements, to memory and to a good one.
+The signal under bad listeners: what they do to acknowledgements, to memory and to a good one.
 
-    python -m tests.faults.feed --stalled 50 --flapping 1000 --rounds 10
+    python -m tests.faults.signal --stalled 50 --flapping 1000 --rounds 10
 
 A real router takes signed deliveries at a fixed pace: alone, and with listeners that never read,
 listeners that come and go all the time, and one good one. The ack latencies of both are printed
 with their ratio (`halves` says how that is made fair); p99 may be `--bound` per cent worse (0: any,
-and the rounds of a busy machine count too). The good one must hear of every delivery, once and in
-order; when all have left, the router must hold nothing.
+and the rounds of a busy machine count too). The good one must hear that something changed, ten
+times a second at most, and then get every delivery once; when all have left, the router must hold
+nothing.
 """
 
 import argparse
@@ -18,11 +19,17 @@ import re
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 from benchmarks import pushes
+from router.web.signal import PAUSE_S
+from router.web.signal_stream import CHANGED, HELLO
 from tests.acceptance.process import Rig, RouterProcess
 from tests.faults.halves import Figures, Pushes, measured
 
@@ -57,7 +64,7 @@ class Tally:
     def __str__(self) -> str:
         last = (
             f"{self.flapped} listeners came and went, "
-            f"a good one received {self.received} deliveries; "
+            f"a good one got {self.received} deliveries; "
             f"memory {', '.join(f'{m:.0f}' for m in self.memory)} MiB"
         )
         return "\n".join([*self.figures.reported("listeners"), last])
@@ -79,7 +86,7 @@ class Campaign:
         self.rng = rng
         self.reported = reported
         self.tally = Tally()
-        self.handles = 0
+        self.handles = self.signals = 0
 
     async def run(self) -> Tally:
         with self.rig.router() as router:
@@ -148,34 +155,46 @@ class Campaign:
 
     @contextlib.asynccontextmanager
     async def _good(self) -> AsyncIterator[None]:
-        """A listener that reads all: every delivery once, none missed."""
+        """A listener that reads all, and afterwards asks for the deliveries."""
+        begin = (await self._after("since=now"))["cursor"]
         reader, writer = await asyncio.open_connection("127.0.0.1", self.rig.admin)
-        writer.write(self._ask("?kinds=delivery"))
-        await reader.readuntil(b"event: hello\n")
+        writer.write(self._ask())
+        await reader.readuntil(HELLO)
+        started = time.monotonic()
         reading = asyncio.create_task(self._hear(reader))
         try:
             yield
             async with asyncio.timeout(PATIENCE_S):
-                self._judge(await reading)
+                await self._judge(begin)
+            most = (time.monotonic() - started) / PAUSE_S + 1
+            if not 0 < self.signals <= most:
+                self.tally.problems.append(f"a good listener got {self.signals} signals")
         finally:
             reading.cancel()
             writer.close()
 
-    async def _hear(self, reader: asyncio.StreamReader) -> list[str]:
-        wanted, received = int(self.load.rate * self.load.seconds), []
-        while len(received) < wanted:
-            line = await reader.readline()
-            if not line or line.startswith(b"event: gap"):
-                self.tally.problems.append(f"a good listener was cut off: {line!r}")
-                break
-            if line.startswith(b"data: {") and (found := re.search(rb'"id":"(dlv_\w+)"', line)):
-                received.append(found[1].decode())
-        return received
+    async def _hear(self, reader: asyncio.StreamReader) -> None:
+        self.signals = 0
+        while line := await reader.readline():
+            self.signals += line == CHANGED.partition(b"\n")[0] + b"\n"
+        self.tally.problems.append("a good listener was cut off")
 
-    def _judge(self, received: list[str]) -> None:
+    async def _judge(self, cursor: str) -> None:
+        """Every delivery since then comes once."""
+        wanted, received = int(self.load.rate * self.load.seconds), list[str]()
+        while len(received) < wanted:
+            page = await self._after(f"limit=100&cursor={cursor}")
+            received += [one["id"] for one in page["deliveries"]]
+            cursor = page["cursor"]
         self.tally.received += len(received)
         if len(set(received)) != len(received):
-            self.tally.problems.append("a good listener heard of a delivery twice")
+            self.tally.problems.append("a good listener got a delivery twice")
+
+    async def _after(self, query: str) -> Any:
+        url = f"http://127.0.0.1:{self.rig.admin}/api/deliveries/after?{query}"
+        headers = {"authorization": f"Bearer {self._token()}"}
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as client:
+            return (await client.get(url, headers=headers)).json()
 
     async def _until_left(self, router: RouterProcess) -> None:
         """When all have gone, their connections have gone, too."""
@@ -183,12 +202,12 @@ class Campaign:
             while router.open_files() > self.handles + 2:  # noqa: ASYNC110 - another process's
                 await asyncio.sleep(0.05)
 
-    def _ask(self, query: str = "") -> bytes:
-        token = Path(f"{self.rig.store}.token").read_text("ascii").strip()
-        return (
-            f"GET /api/feed{query} HTTP/1.1\r\nhost: 127.0.0.1\r\n"
-            f"authorization: Bearer {token}\r\n\r\n"
-        ).encode()
+    def _ask(self) -> bytes:
+        head = f"host: 127.0.0.1\r\nauthorization: Bearer {self._token()}\r\n\r\n"
+        return f"GET /api/signal HTTP/1.1\r\n{head}".encode()
+
+    def _token(self) -> str:
+        return Path(f"{self.rig.store}.token").read_text("ascii").strip()
 
 
 def _memory(router: RouterProcess) -> float:

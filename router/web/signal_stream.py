@@ -1,0 +1,79 @@
+"""The signal as server-sent events: the answer to one listener, until either side goes."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from litestar.response.base import ASGIResponse
+
+from router.web.connections import TRANSPORT
+from router.web.signal import Signal, SignalFull, SignalListener
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+CONTENT_TYPE = "text/event-stream"
+UNREAD_BYTES = 4_096
+"""What the system holds for a client that does not read."""
+HELLO = b"retry: 2000\n\n: listening\n\n"
+CHANGED = b"data: changed\n\n"
+HEARTBEAT = b": still here\n\n"
+
+
+class SignalStream(ASGIResponse):
+    """
+    The answer to one client, as long as it is `still_admitted`.
+
+    Raises:
+        SignalFull: too many listen.
+    """
+
+    _should_set_content_length = False
+
+    def __init__(self, signal: Signal, still_admitted: Callable[[], Awaitable[bool]]) -> None:
+        super().__init__(headers={"content-type": CONTENT_TYPE})
+        if signal.full:
+            raise SignalFull
+        self._signal = signal
+        self._still_admitted = still_admitted
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer on a connection that holds little of what its client does not read."""
+        taken = scope[TRANSPORT].get_extra_info("socket") if TRANSPORT in scope else None
+        if taken is not None:
+            with contextlib.suppress(OSError):  # gone already
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
+        await super().__call__(scope, receive, send)
+
+    async def send_body(self, send: Send, receive: Receive) -> None:
+        """Until the client goes away, or the router does. A slow client delays nobody else."""
+        with self._signal.listening() as listener:
+            leaving = asyncio.ensure_future(_leave(receive, listener))
+            try:
+                await _body(send, HELLO)
+                while await self._woken(listener):
+                    data = CHANGED if listener.changed else HEARTBEAT
+                    listener.changed = False
+                    await _body(send, data)
+            finally:
+                leaving.cancel()
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _woken(self, listener: SignalListener) -> bool:
+        """Wait for the next message; False: the client gets nothing more."""
+        await listener.woken.wait()
+        listener.woken.clear()
+        return not listener.gone and await self._still_admitted()
+
+
+async def _body(send: Send, data: bytes) -> None:
+    await send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+async def _leave(receive: Receive, listener: SignalListener) -> None:
+    """See the client go, also while nothing is sent to it."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    listener.leave()
