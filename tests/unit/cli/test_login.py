@@ -38,7 +38,7 @@ class Door(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def door() -> Iterator[tuple[str, type[Door]]]:
-    handler = type("OneDoor", (Door,), {"token": "t-1", "asked": []})
+    handler = type("OneDoor", (Door,), {"token": "made-up-token-1", "asked": []})
     with HTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -60,25 +60,27 @@ def test_a_token_from_a_pipe_is_tried_and_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url, handler = door
-    monkeypatch.setattr(sys, "stdin", StringIO("t-1\n"))
+    monkeypatch.setattr(sys, "stdin", StringIO("made-up-token-1\n"))
     ran = router("login", url, "--name", "prod")
     assert (ran.code, ran.out) == (0, f"prod is in use: {url}, as anna (operator)\n")
-    assert handler.asked == ["", "t-1"], "without a token first: a router with --dev needs none"
-    assert "t-1" not in ran.out + ran.err
-    assert "t-1" in settings.read_text("utf-8")
+    assert handler.asked == ["", "made-up-token-1"], (
+        "without a token first: a router with --dev needs none"
+    )
+    assert "made-up-token-1" not in ran.out + ran.err
+    assert "made-up-token-1" in settings.read_text("utf-8")
     listed = router("use", "--json")
     assert json.loads(listed.out) == [
         {"name": "local", "server": None, "in_use": False},
         {"name": "prod", "server": url, "in_use": True},
     ]
-    handler.token = "t-2"
+    handler.token = "made-up-token-2"
     asked = router("deliveries")
     assert asked.code == 1
     assert asked.err.startswith(f"at prod, {url}\n")
     assert "`router login` again" in asked.err
     assert router("use", "local").out == "in use: local, on this machine\n"
     assert router("logout", "prod").out == "prod is forgotten, its token too\n"
-    assert "t-1" not in settings.read_text("utf-8")
+    assert "made-up-token-1" not in settings.read_text("utf-8")
 
 
 def test_a_router_without_tokens_is_kept_without_one(
