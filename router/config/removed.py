@@ -21,6 +21,8 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
 
 _WORDS: Mapping[str, str] = {
     # the words of a command line: what to do instead
+    "store migrate --check": "`router store migrate` changes nothing, it only looks",
+    "store migrate --dry-run": "`router store migrate` changes nothing, it only looks",
 }
 
 

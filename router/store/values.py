@@ -182,18 +182,6 @@ class NodeSeen(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
-class MigrationStep(msgspec.Struct, frozen=True):
-    """
-    A migration done, or to be done, by these files. `restored`: the ledger came from a dump, and
-    its deliveries are numbered on as of another one.
-    """
-
-    before: int
-    after: int
-    names: tuple[str, ...] = ()
-    restored: bool = False
-
-
 LATE_S = 10.0
 """
 How long a node starts work after a beat. Others take over its jobs no sooner than

@@ -91,9 +91,9 @@ class PostgresStore:
         self.fingerprint_key = b""
 
     async def start(self) -> None:
-        """Bring the tables to their newest version. Raises StoreRefused, StoreUnavailable."""
+        """Make the tables if there are none. Raises StoreRefused, StoreUnavailable."""
         await self._db.open()
-        await self._db.write.run(schema.migrate)
+        await self._db.write.run(schema.make)
         await self._db.write.run(receiving.refuse_unfinished)
         self.fingerprint_key = await self._db.write.run(schema.fingerprint_key)
         await self._db.transact(lambda tx: partitions.prepare(tx, self._db.clock.ledger()))
@@ -292,7 +292,7 @@ async def open_store(
     url: str, *, clock: Clock, on_commit: OnCommit = uncounted, pool: int = 6
 ) -> PostgresStore:
     """
-    Open the store at this address, making or migrating its tables as needed. `on_commit` is called
+    Open the store at this address, making its tables as needed. `on_commit` is called
     after every transaction.
 
     Raises:

@@ -72,7 +72,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.db = open_in_memory()
-        schema.migrate(self.db)
+        schema.make(self.db)
         tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         # A virtual clock is never set: the one row of its steps is part of the schema.
         self._tables = [name for (name,) in self.db.execute(tables) if name != "clock_steps"]

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from router.errors import StoreRefused, StoreUnavailable
+from router.errors import StoreUnavailable
 from router.model.job import Attempt, Job
 from router.store.sqlite import (
     audit_log,
@@ -157,11 +157,6 @@ def open_reader(path: str) -> SqliteReader:
     place = Path(path)
     with ExitStack() as stack, refusing(place):
         db = stack.enter_context(closing(open_existing(place)))
-        version = schema.check(db)
-        if version < len(schema.MIGRATIONS):
-            raise StoreRefused(
-                f"the store has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
-                "`router store migrate` brings it there"
-            )
+        schema.require(db)
         stack.pop_all()
     return SqliteReader(place, db=db)

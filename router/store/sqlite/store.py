@@ -116,7 +116,7 @@ class SqliteStore:
         _recognise(path)
         db = open_writer(path)
         try:
-            schema.migrate(db)
+            schema.make(db)
             clock_step.resume(db, self._clock)
             book = Book(db, path, self._clock)
             self._lock.hold()
@@ -350,10 +350,10 @@ class SqliteStore:
 
 async def open_store(path: str, *, clock: Clock, on_commit: OnCommit = uncounted) -> SqliteStore:
     """
-    Open the store at `path` for writing, making or migrating it as needed.
+    Open the store at `path` for writing, making it as needed.
 
     Raises:
-        StoreRefused: another server has it, it is newer than this router, damaged, or lies where
+        StoreRefused: another server has it, it has another schema, is damaged, or lies where
             it cannot be kept; the text says which.
     """
     where = Path(path)
