@@ -221,8 +221,7 @@ class DispatchStore(TargetStore, Protocol):
         `crash_loop`. A job that had not begun (no `started_at`, and nobody said `began`) has not
         died. Those with two deaths are due one by one, `APART_MS` apart: the one that ends the
         process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
-        once, `interrupted`. What `died` says of each dead one is accepted with it, and with any job
-        that a verb of this store finds unreadable from then on: it is dead, `corrupt`.
+        once, `interrupted`. What `died` says of each dead one is accepted with it.
         """
 
 

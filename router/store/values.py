@@ -211,12 +211,11 @@ class LeaseBatch(msgspec.Struct, frozen=True):
     """
     What `lease` got: jobs held by it, their attempts recorded, with all that rendering needs.
     `next_due` is, of each target that was named, when its next job not handed out here is due
-    (None: it has none); `corrupt` are jobs found unreadable since the last lease.
+    (None: it has none).
     """
 
     jobs: tuple[Work, ...]
     next_due: Mapping[str, int | None]
-    corrupt: tuple[str, ...] = ()
 
 
 MAX_DEATHS = 3

@@ -7,7 +7,6 @@ from typing import Any
 from router.dispatch.observed import (
     AttemptEnded,
     Defect,
-    JobCorrupt,
     JobsCancelled,
     LeaseLost,
     StoreFailed,
@@ -178,9 +177,6 @@ class DispatchObserver:
             Defect: lambda e: self._log.error(
                 "defect", job=e.job.id, rule=e.job.rule, exc_info=e.error
             ),
-            JobCorrupt: lambda e: self._log.error(
-                "dead letter", job=e.job, reason="corrupt", why="its row cannot be read"
-            ),
             JobsCancelled: self._cancelled,
             LeaseLost: self._lease_lost,
             StoreFailed: lambda e: self._log.error("store failed", verb=e.verb, error=str(e.error)),
@@ -281,7 +277,6 @@ def feed_handlers(feed: Feed, look_soon: Callable[[], object] | None = None) -> 
     return {
         AttemptEnded: attempted,
         DeliveryStored: stored,
-        JobCorrupt: lambda e: own(e.own),
         OwnEventStored: lambda e: delivered(e.accepted, e.receipt),
         RequestRefused: lambda e: feed.refused(
             e.endpoint, PROBE if e.probe else e.refused.reason, e.refused.status, e.peer

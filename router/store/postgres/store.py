@@ -88,6 +88,7 @@ class PostgresStore:
         self._counts = CopyCounts(db.clock, partial(self._copies.write, db))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        db.damaged = self._fail
         self.fingerprint_key = b""
 
     async def start(self) -> None:
@@ -120,9 +121,13 @@ class PostgresStore:
         self._count(group, receipts)
         return receipts
 
+    def _fail(self, reason: str) -> None:
+        if not self.failure.done():
+            self.failure.set_result(reason)
+
     # -- dispatch --------------------------------------------------------------------------------
 
-    def lease(
+    async def lease(
         self,
         slots: Mapping[str, int],
         *,
@@ -130,8 +135,8 @@ class PostgresStore:
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
         ahead: Mapping[str, int] = {},  # noqa: ARG002 - none is leased ahead: each has begun
-    ) -> Awaitable[LeaseBatch]:
-        return leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh)
+    ) -> LeaseBatch:
+        return await leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh)
 
     def began(self, job: Job) -> bool:  # noqa: ARG002 - see `lease`
         return False

@@ -3,7 +3,6 @@
 import sqlite3
 
 from router.store.common.publications import KEPT, following
-from router.store.sqlite.damage import legible
 from router.store.sqlite.writer_state import Book
 from router.store.values import NO_LOCAL, Local, Publication
 
@@ -11,11 +10,11 @@ from router.store.values import NO_LOCAL, Local, Publication
 def published(db: sqlite3.Connection, by: str | None = None) -> Publication | None:
     """The newest publication, of all nodes or of one."""
     row = db.execute(
-        "SELECT seq, CAST(generation AS BLOB), CAST(by AS BLOB), at FROM published "
+        "SELECT seq, generation, by, at FROM published "
         "WHERE by = coalesce(?, by) ORDER BY seq DESC LIMIT 1",
         (by,),
     ).fetchone()
-    return None if row is None else Publication(row[0], legible(row[1]), legible(row[2]), row[3])
+    return None if row is None else Publication(*row)
 
 
 def publish(

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreUnavailable
 from router.model.job import Attempt, Job
+from router.store.common.damage import RESTORE, Damaged
 from router.store.sqlite import (
     audit_log,
     clock_step,
@@ -25,6 +26,7 @@ from router.store.sqlite import (
 )
 from router.store.sqlite.commit_order import following
 from router.store.sqlite.connection import open_existing, open_read_only, refusing
+from router.store.sqlite.damage import is_damage
 from router.store.values import NodeLoad, NodeSeen
 
 T = TypeVar("T")
@@ -47,10 +49,14 @@ def _question(
     return question
 
 
+def _ignore(_reason: str) -> None:
+    """No router works on what is read."""
+
+
 class SqliteReader:
     """
     Reads over a read-only connection. `before`: what the writer still holds in memory of
-    deliveries is written first.
+    deliveries is written first. `damaged` is called when the work to come cannot be read.
     """
 
     shared = False
@@ -60,9 +66,11 @@ class SqliteReader:
         path: Path,
         before: Callable[[], Awaitable[None]] | None = None,
         db: sqlite3.Connection | None = None,
+        damaged: Callable[[str], None] = _ignore,
     ) -> None:
         self._path = path
         self._before = before
+        self._damaged = damaged
         self.node: NodeSeen | None = None  # who has the store, if that is this process
         self._db = open_read_only(path) if db is None else db
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
@@ -88,7 +96,6 @@ class SqliteReader:
     generations = _question(lists.generations)
     published = _question(publishing.published)
     recall = _question(reading.recall)
-    targets = _question(reading.targets)
     target_counts = _question(reading.target_counts)
     counts = _question(reading.counts)
     open_states = _question(lists.open_states)
@@ -100,6 +107,13 @@ class SqliteReader:
     due_redactions = _question(redacting.due)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)
+
+    async def targets(self) -> Mapping[str, int]:
+        try:
+            return await self.ask(reading.targets)
+        except Damaged as error:
+            self._damaged(str(error))  # whoever asks this can do no work
+            raise
 
     async def ended_elsewhere(
         self, since: int, here: Collection[str], limit: int
@@ -141,7 +155,10 @@ class SqliteReader:
             self._db.execute("BEGIN")
             return question(self._db)
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"the store cannot be read: {error}") from error
+            what = f"the store cannot be read: {error}"
+            if is_damage(error):
+                raise Damaged(f"{what}: {RESTORE}") from error
+            raise StoreUnavailable(what) from error
         finally:
             with suppress(sqlite3.Error):
                 self._db.execute("COMMIT")

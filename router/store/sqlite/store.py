@@ -108,7 +108,7 @@ class SqliteStore:
     async def start(self) -> None:
         """Open the file. Raises StoreRefused."""
         await self._writer.start()
-        self.reads = SqliteReader(self._path, self._write_copies)
+        self.reads = SqliteReader(self._path, self._write_copies, damaged=self._fail)
 
     def _open(self) -> Book:
         path = self._path

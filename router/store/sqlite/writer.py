@@ -14,8 +14,10 @@ from typing import Any, Literal
 import msgspec
 
 from router.errors import RouterError, StoreRefused, StoreUnavailable
+from router.store.common.damage import RESTORE, Damaged
 from router.store.sqlite import accepting, operations, settling
-from router.store.sqlite.connection import DAMAGED, WRITER, open_read_only
+from router.store.sqlite.connection import WRITER, open_read_only
+from router.store.sqlite.damage import is_damage
 from router.store.sqlite.writer_state import Book
 
 BATCH = 256
@@ -229,9 +231,12 @@ class Writer:
         return [(operation, unavailable) for operation in batch]
 
     def _break(self, book: Book, error: Exception) -> None:
-        name = getattr(error, "sqlite_errorname", "error")
-        remedy = "; restore a backup" if _code(error) & 0xFF in DAMAGED else ""
         book.broken = True
+        if isinstance(error, Damaged):
+            self._fail(f"the store is damaged and writes no more: {error}")
+            return
+        name = getattr(error, "sqlite_errorname", "error")
+        remedy = f": {RESTORE}" if is_damage(error) else ""
         self._fail(f"the store has failed ({name}: {error}) and writes no more{remedy}")
 
     def _fail(self, reason: str) -> None:
@@ -310,11 +315,7 @@ def _perform(book: Book, batch: Batch) -> Answers:
     """
     answers = _together(book, [one for one in batch if one.kind == "accept"], accepting.accept_all)
     answers += _together(book, [one for one in batch if one.kind == "settle"], settling.settle_all)
-    accepting.report_damaged(book)
-    for one in batch:
-        if one.kind == "work":
-            answers.append((one, one.payload(book)))
-            accepting.report_damaged(book)
+    answers += [(one, one.payload(book)) for one in batch if one.kind == "work"]
     return answers
 
 
@@ -385,7 +386,8 @@ def _code(error: Exception) -> int:
 
 def _is_storage(error: Exception) -> bool:
     """The disk or file is to blame, not an item."""
-    return _code(error) & 0xFF in _PASSING | _FATAL
+    is_said = _code(error) & 0xFF in _PASSING | _FATAL
+    return is_said or isinstance(error, Damaged) or is_damage(error)
 
 
 def _is_passing(error: Exception) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from router import log
-from router.dispatch.observed import AttemptEnded, JobCorrupt, LeaseLost
+from router.dispatch.observed import AttemptEnded, JobsCancelled, LeaseLost
 from router.errors import StoreUnavailable
 from router.intake.observed import CommitFailed, DeliveryStored, RequestRefused
 from router.metrics import ActivityTotals, Metrics
@@ -54,22 +54,14 @@ def ended() -> AttemptEnded:
 
 def test_each_value_goes_to_the_handlers_of_its_type_in_order() -> None:
     seen: list[tuple[str, Observed]] = []
-    lost, corrupt = LeaseLost(a_job()), JobCorrupt("job_1", None)
+    lost, cancelled = LeaseLost(a_job()), JobsCancelled(a_job(), ())
     observe = Observers(
         {LeaseLost: lambda e: seen.append(("first", e))},
-        {LeaseLost: lambda e: seen.append(("second", e)), JobCorrupt: lambda e: None},
+        {LeaseLost: lambda e: seen.append(("second", e)), JobsCancelled: lambda e: None},
     )
     observe(lost)
-    observe(corrupt)
+    observe(cancelled)
     assert seen == [("first", lost), ("second", lost)]
-
-
-async def test_a_job_that_nobody_can_read_is_a_line(lines: io.StringIO) -> None:
-    DispatchObserver(Metrics(), log.get("dispatch")).handlers()[JobCorrupt](
-        JobCorrupt("job_1", None)
-    )
-    (line,) = await said(lines)
-    assert (line["event"], line["job"], line["reason"]) == ("dead letter", "job_1", "corrupt")
 
 
 async def test_a_delivery_that_is_not_stored_is_counted_and_logged(lines: io.StringIO) -> None:
@@ -110,19 +102,18 @@ async def test_a_probe_of_doctor_is_counted_and_not_logged(lines: io.StringIO) -
     assert metrics.refusals("shop") == {"probe": 1}
 
 
-@pytest.mark.parametrize("own", ["attempt", "corrupt"])
-def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
+def test_the_feed_has_an_attempt_and_the_own_event_of_its_end() -> None:
     feed = Feed(ManualClock(), boot="b")
     observe = Observers(feed_handlers(feed))
     happened = ended()
     observe(happened)  # nobody watches
     with feed.watching(FeedFilter(), None) as watcher:
         feed.take(watcher)
-        observe(happened if own == "attempt" else JobCorrupt("job_1", happened.own))
+        observe(happened)
         feed.show()
         sent = feed.take(watcher).decode()
     kinds = [line.split()[1] for line in sent.splitlines() if line.startswith("event:")]
-    assert kinds == (["attempt", "delivery"] if own == "attempt" else ["delivery"])
+    assert kinds == ["attempt", "delivery"]
     assert "dlv_own" in sent
 
 
