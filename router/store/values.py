@@ -182,6 +182,17 @@ class NodeSeen(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
+class VacuumRoom(msgspec.Struct, frozen=True):
+    """
+    The bytes of a store whose file is to be written anew, how many bytes of its disk that takes
+    for a while, and how many are free.
+    """
+
+    held: int
+    needed: int
+    free: int
+
+
 LATE_S = 10.0
 """
 How long a node starts work after a beat. Others take over its jobs no sooner than

@@ -202,7 +202,7 @@ async def test_texts_are_replaced_in_reasons_and_in_what_was_asked(
 async def test_the_files_of_the_store_are_clean_at_last(store: Store, make: Maker) -> None:
     await erased(store, await begin(store), [(await ended(store, make.acceptance())).delivery.id])
     for _ in range(100):
-        if await store.scrub("one"):
+        if await store.empty_journal("one"):
             return
     raise StoreUnavailable("it does not end")
 

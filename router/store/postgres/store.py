@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import Clock
-from router.errors import RouterError, StoreUnavailable
+from router.errors import RouterError, StoreUnavailable, UsageError
 from router.model.job import Group, Job, Settlement
 from router.model.operations import Audit
 from router.model.store_address import DatabaseUrl
@@ -49,6 +49,7 @@ from router.store.values import (
     Recovered,
     Selector,
     Settled,
+    VacuumRoom,
     uncounted,
     untold,
 )
@@ -229,9 +230,17 @@ class PostgresStore:
     async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
         return await self._db.transact(lambda tx: erasing.blank(tx, texts, after))
 
-    async def scrub(self, name: str) -> bool:  # noqa: ARG002 - there is nothing to go on with
-        """What its files still hold is the database's own business, and its administrator's."""
+    async def empty_journal(self, name: str) -> bool:  # noqa: ARG002 - it is the database's own
         return True
+
+    async def vacuum_room(self) -> VacuumRoom:
+        raise UsageError(
+            "the store is a PostgreSQL database, in which its owner does this: `VACUUM (FULL)` in "
+            "psql, while no router runs"
+        )
+
+    async def vacuum(self) -> None:
+        await self.vacuum_room()
 
     async def _in_steps(
         self,

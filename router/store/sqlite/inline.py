@@ -100,8 +100,8 @@ class MemoryStore(SqliteStore):
         await self._writer.start()
         self.reads = InlineReader(self._path, self._write_copies, self._memory.db)
 
-    async def scrub(self, name: str) -> bool:  # noqa: ARG002 - there is nothing to go on with
-        return True  # there is no file
+    async def empty_journal(self, name: str) -> bool:  # noqa: ARG002 - there is none
+        return True
 
     async def close(self) -> None:
         """Stop what is under way; the memory is there for the next."""

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
-import os
 import queue
 import sqlite3
 import threading
@@ -159,7 +157,9 @@ class Writer:
             if book.pages >= due and not waited_for:
                 self._checkpoint(book)
             is_stale = book.stale_journal and book.clock.monotonic() >= self._asked + EMPTY_EVERY_S
-            if (book.when_empty or is_stale) and not waited_for:
+            if book.wants_vacuum and not last:
+                self._vacuum(book)
+            elif (is_stale or book.wants_empty) and not waited_for:
                 self._empty(book)
         self._finish(book)
 
@@ -255,23 +255,41 @@ class Writer:
         # A reader may have kept some pages back: they are tried again with the next ones.
         book.pages = 0 if done == log else CHECKPOINT_PAGES // 2
 
+    def _vacuum(self, book: Book) -> None:
+        """
+        Write the whole file anew, as `book.vacuumed` tells; who has something to write waits. Cut
+        off, it has changed nothing.
+        """
+        book.wants_vacuum = False
+        if not self._look():
+            return
+        folder = str(book.path.parent).replace("'", "''")
+        try:
+            book.db.execute(f"PRAGMA temp_store_directory = '{folder}'")
+            book.db.execute("PRAGMA temp_store = FILE")
+            book.db.execute("VACUUM")
+            book.vacuumed = None
+        except sqlite3.Error as error:
+            book.vacuumed = str(error)
+            if not _is_passing(error):
+                self._break(book, error)
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                book.db.execute(f"PRAGMA temp_store = {WRITER['temp_store']}")
+        book.stale_journal = True
+        book.pages = CHECKPOINT_MOST
+
     def _empty(self, book: Book) -> None:
-        """
-        Empty the journal and do what was to be done then; not while somebody reads it, whom nobody
-        waits for.
-        """
-        self._asked = book.clock.monotonic()
-        wanted, book.when_empty = book.when_empty, []
+        """Empty the journal; not while somebody reads it, whom nobody waits for."""
+        self._asked, book.wants_empty = book.clock.monotonic(), False
         if not self._look():
             return
         try:
             book.db.execute("PRAGMA busy_timeout = 0")
             busy, _, _ = book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             book.stale_journal &= bool(busy)
-            for piece in () if busy else wanted:
-                piece(book)
-        except (sqlite3.Error, OSError) as error:  # who wanted it asks again
-            if _is_fatal(error):
+        except sqlite3.Error as error:
+            if not _is_passing(error):
                 self._break(book, error)
         finally:
             with contextlib.suppress(sqlite3.Error):
@@ -287,8 +305,6 @@ class Writer:
                 with contextlib.closing(open_read_only(book.path)):
                     book.db.close()
             book.db.close()
-        if book.file is not None:
-            os.close(book.file)
         self._tell(_set, [(self._ended, None)])
 
     def _settled(self, done: tuple[Answers, float]) -> None:
@@ -392,13 +408,6 @@ def _is_storage(error: Exception) -> bool:
 
 def _is_passing(error: Exception) -> bool:
     return _code(error) & 0xFF in _PASSING or _code(error) == _WRITE_FAILED
-
-
-def _is_fatal(error: sqlite3.Error | OSError) -> bool:
-    """The disk has failed; not that there is no room on it, no descriptor, no lock."""
-    if isinstance(error, OSError):
-        return error.errno == errno.EIO
-    return _code(error) & 0xFF in _FATAL and not _is_passing(error)
 
 
 def _set(answers: "Sequence[tuple[asyncio.Future[Any], Any]]") -> None:

@@ -44,10 +44,10 @@ class Book:
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
-        self.when_empty: list[Callable[[Book], None]] = []  # to be done once the journal is
         self.stale_journal = False  # it holds pages whose former content must not stay
-        # The store itself; closed after `db`, as closing a file drops all locks that we have on it.
-        self.file: int | None = None
+        self.wants_empty = False  # somebody waits for that to be over
+        self.wants_vacuum = False  # the file is to be written anew, outside any transaction
+        self.vacuumed: str | None = None  # why the last time failed; None: it did not
         self._stale = False  # whether the last transaction committed is not known
         self._read()
 

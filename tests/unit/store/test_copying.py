@@ -69,7 +69,7 @@ async def test_commits_during_a_backup_neither_wait_nor_make_it_begin_again(
     store: SqliteStore, path: Path, make: Maker, tmp_path: Path
 ) -> None:
     """Several steps, a commit in each; none of them is in the copy."""
-    before = [make.acceptance(body=os.urandom(1_000_000)) for _ in range(14)]
+    before = [make.acceptance(body=os.urandom(1_000_000)) for _ in range(20)]
     for one in before:
         await store.accept(one)
     loop, steps = asyncio.get_running_loop(), list[int]()
