@@ -13,13 +13,14 @@ from router.errors import NotFound, StoreUnavailable, UsageError
 from router.model.job import NewJob
 from router.model.selector import Criteria
 from router.model.settings import DAY_MS
+from router.operator.erasing import check_room
 from router.operator.erasure_answers import ErasureProgress
 from router.operator.requests import ChangeRequest, EraseRequest
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.store.sqlite.copying import backup
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Acceptance, Generation, Selector
+from router.store.values import Acceptance, Generation, Selector, VacuumRoom
 from tests.builders import GENERATION, NOW, a_delivery, a_rule, a_ruleset, an_event
 from tests.chance import thinned
 from tests.clocks import JumpingClock
@@ -151,6 +152,31 @@ async def test_after_a_vacuum_who_is_erased_is_in_none_of_the_files(ledger: Ledg
     assert ledger.files_with(ANN) == []
     assert ledger.files_with(BOB) == ["router.db"]
     assert len(await ledger.left()) == 40
+
+
+def test_without_room_the_file_is_not_written_anew() -> None:
+    check_room(VacuumRoom(1, 2, 2))
+    with pytest.raises(UsageError, match="leave out --vacuum"):
+        check_room(VacuumRoom(1, 2, 1))
+
+
+async def test_a_vacuum_that_fails_is_told_and_not_tried_again(ledger: Ledger) -> None:
+    await ledger.take(ANN, jobs=False)
+    done = await ledger.operator(Full(ledger.store)).erase(about(vacuum=True))
+    assert (done.state, done.deliveries, done.vacuum) == ("done", 1, "the disk is full")
+
+
+class Full:
+    """A store whose file cannot be written anew."""
+
+    def __init__(self, real: SqliteStore) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    async def vacuum(self) -> None:
+        raise StoreUnavailable("the disk is full")
 
 
 async def test_the_audit_keeps_that_it_happened_and_not_to_whom(ledger: Ledger) -> None:
