@@ -31,7 +31,7 @@ def unsynced(path: Path) -> Iterator[sqlite3.Connection]:
     """A store, made as the router makes it, open for writing in bulk; durable at the end."""
     location.prepare(path)
     db = open_writer(path)
-    schema.migrate(db)
+    schema.make(db)
     for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -400000"):
         db.execute(f"PRAGMA {setting}")
     db.execute("BEGIN")

@@ -15,6 +15,7 @@ from router.cli.output import counted, note, print_json, print_table, timestamp,
 from router.cli.remote import Verbs
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound
+from router.legible import size_text
 from router.model.selector import Criteria
 from router.operator.erasing import texts_of
 from router.operator.erasure_answers import ErasurePlan, ErasureProgress
@@ -22,7 +23,7 @@ from router.operator.requests import EraseRequest
 
 POLL_S = 1.0
 POLLS = 60
-"""How often a command asks whether the files are clean; then it says that this goes on."""
+"""How often a command asks whether the journal is empty; then it says that this goes on."""
 
 
 @click.command()
@@ -30,6 +31,7 @@ POLLS = 60
 @PLACE
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=None, limited=False)
 @click.option("--cancel", is_flag=True, help="Cancel jobs that have not run; else they run first.")
+@click.option("--vacuum", is_flag=True, help="Then write the store's file anew; writes wait.")
 @click.option("--status", is_flag=True, help="Show the erasures under way, and those of a day.")
 @consent_options
 def erase(
@@ -38,6 +40,7 @@ def erase(
     ids: tuple[str, ...],
     selector: Criteria,
     cancel: bool,
+    vacuum: bool,
     status: bool,
     consent: Consent,
 ) -> None:
@@ -47,6 +50,10 @@ def erase(
     Of a batch the events that meet the condition go, the others stay. What has open jobs goes when
     these have ended. Dedupe keys stay: what is delivered again runs nothing.
 
+    Afterwards it is in no row, index or journal, and in no backup made later. Unused parts of the
+    store's file may hold it until they are used again, or until --vacuum: that needs twice the
+    file's size of free disk, and deliveries wait until it is done.
+
     \b
       router erase --where 'payload.email == var.email' --var email=ann@example.com
     """
@@ -54,7 +61,8 @@ def erase(
         _show_status(place)
         return
     check_chosen("erase", ids, selector)
-    request = EraseRequest(ids, selector if is_narrowed(selector) else None, cancel=cancel)
+    chosen = selector if is_narrowed(selector) else None
+    request = EraseRequest(ids, chosen, cancel=cancel, vacuum=vacuum)
     request = _agreed(place, request, consent)
     answer, _ = act(place, lambda verbs: _erased(verbs, request))
     if place.server is None:
@@ -74,7 +82,7 @@ def _agreed(place: Options, request: EraseRequest, consent: Consent) -> EraseReq
         refuse_silence(quiet=place.as_json)
     plan, _ = act(place, lambda verbs: verbs.plan_erase(request))
     _show_plan(place, plan)
-    if consent.dry_run or not plan.deliveries:
+    if consent.dry_run or not (plan.deliveries or plan.vacuum):
         raise click.exceptions.Exit(0)
     click.confirm("Erase it for good?", abort=True)
     selector = request.selector and msgspec.structs.replace(request.selector, until=plan.until)
@@ -97,6 +105,12 @@ def _show_plan(place: Options, plan: ErasurePlan) -> None:
     if plan.failed:
         why = visible(plan.reason or "")
         note(f"the condition could not be evaluated on {plan.failed} events: {why}")
+    if plan.vacuum:
+        held, needed, free = map(size_text, msgspec.structs.astuple(plan.vacuum))
+        note(
+            f"then the store's file ({held}) would be written anew: deliveries wait meanwhile; it "
+            f"takes {needed} of the disk for a while, {free} are free"
+        )
 
 
 async def _erased(verbs: Verbs, request: EraseRequest) -> ErasureProgress:
@@ -104,7 +118,7 @@ async def _erased(verbs: Verbs, request: EraseRequest) -> ErasureProgress:
     answer = await verbs.erase(request)
     polls = 0
     while answer.state == "searching" or (answer.state == "cleaning" and polls < POLLS):
-        polls += answer.state == "cleaning"
+        polls += answer.state == "cleaning" and answer.vacuum != "due"
         await asyncio.sleep(POLL_S)
         try:
             answer = await verbs.erasure(answer.id)
@@ -121,7 +135,13 @@ def _report(answer: ErasureProgress) -> None:
         waiting = counted(answer.waiting, "delivery")
         note(f"{waiting} will go as soon as all jobs have ended; `router erase --status` tells")
     if answer.state == "cleaning":
-        note("the store's file is cleaned as soon as no other program reads it")
+        note("the journal is emptied as soon as no other program reads the store")
+    if answer.vacuum == "done":
+        note("the store's file was written anew")
+    elif answer.vacuum == "due":
+        note("the store's file will be written anew; `router erase --status` tells")
+    elif answer.vacuum:
+        note(answer.vacuum)
     if answer.failed:
         note(f"the condition could not be evaluated on {answer.failed} events: they stay")
     note(answer.unreachable)

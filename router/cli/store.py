@@ -23,7 +23,6 @@ from router.operator.requests import BackupNote, PruneRequest
 if TYPE_CHECKING:
     from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
     from router.store.sqlite.copying import Copied, Progress
-    from router.store.values import MigrationStep
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _BACKUP = "its backups are PostgreSQL's own, made by pg_dump or pg_basebackup"
@@ -89,7 +88,7 @@ def restore(*, place: Options, source: Path) -> None:
 def _note_backup(place: Options, made: BackupNote) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
     from router.cli.local_audit import local_line
-    from router.store.sqlite.upgrading import note_audit
+    from router.store.sqlite.outside import note_audit
 
     try:
         try:
@@ -103,7 +102,7 @@ def _note_backup(place: Options, made: BackupNote) -> None:
 
 
 def _say_restored(done: "Copied") -> None:
-    from router.store.sqlite.upgrading import about
+    from router.store.sqlite.outside import about
 
     found = about(Path(done.path))
     deliveries = counted(found.deliveries, "delivery")
@@ -235,53 +234,20 @@ async def _pruned(verbs: Verbs, request: PruneRequest) -> dict[str, Any]:
 
 @store.command()
 @place_options("dev", "store")
-@click.option(
-    "--check",
-    "--dry-run",
-    "only_look",
-    is_flag=True,
-    help="Change nothing, say what would be done; exit 1 if it is due.",
-)
-@click.pass_context
-def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
-    """
-    Bring the store to this router's schema; `serve` does it by itself too. A file: while no server
-    runs. A database: beside routers of the version before, which go on.
-
-    A kill leaves the old schema or the new one. There is no way back but a backup.
-    """
-    address = _address(place)
-    step = _migrated(address, only_look=only_look)
-    is_due = only_look and (step.before < step.after or step.restored)
-    if place.as_json:
-        print_json({**msgspec.structs.asdict(step), "due": is_due})
-    else:
-        _say_migrated(str(address), step, would="would " if only_look else "")
-    ctx.exit(1 if is_due else 0)
-
-
-def _migrated(address: "StoreAddress", *, only_look: bool) -> "MigrationStep":
+def migrate(*, place: Options) -> None:
+    """Say whether the store has this router's schema; no other one was released."""
+    from router.cli.version import schema_number
     from router.model.store_address import PostgresDatabase
-    from router.store.sqlite.upgrading import due, upgrade
-    from router.wiring.stores import migrate_database
+    from router.wiring.stores import open_reader
 
-    if isinstance(address, PostgresDatabase):
-        return asyncio.run(migrate_database(address, only_look=only_look))
-    path = Path(address.path)
-    return due(path) if only_look else upgrade(path)
+    async def look() -> None:
+        await (await open_reader(address)).close()
 
-
-def _say_migrated(store: str, step: "MigrationStep", *, would: str) -> None:
-    if step.before == step.after:
-        click.echo(f"{store} has schema {step.after}, as this router needs")
-    else:
-        word = f"{would}go" if would else "went"
-        names = ", ".join(step.names)
-        click.echo(f"{store} {word} from schema {step.before} to {step.after}: {names}")
-    if step.restored:
-        click.echo(
-            f"it was restored from a dump: its deliveries {would or 'do '}count on from there"
-        )
+    address = _address(place)
+    asyncio.run(look())
+    schema = schema_number("postgres" if isinstance(address, PostgresDatabase) else "sqlite")
+    text = f"{address} has schema {schema}, as this router needs"
+    print_answer({"schema": schema}, text, as_json=place.as_json)
 
 
 @store.command()
@@ -290,7 +256,7 @@ def info(*, place: Options) -> None:
     """Where the store is, how large, of which schema, what it holds, and which routers share it."""
     from router.cli.database_info import show_database
     from router.model.store_address import PostgresDatabase
-    from router.store.sqlite.upgrading import about
+    from router.store.sqlite.outside import about
 
     if isinstance(address := _address(place), PostgresDatabase):
         show_database(address, as_json=place.as_json)
@@ -299,17 +265,11 @@ def info(*, place: Options) -> None:
     if place.as_json:
         print_json(found)
         return
-    outdated = (
-        ""
-        if found.schema == found.schema_wanted
-        else f"; this router needs {found.schema_wanted}: `router store migrate`, or just "
-        "`router serve`"
-    )
     for name, value in (
         ("store", found.path),
         ("size", f"{size_text(found.bytes)}, {size_text(found.free_bytes)} of it free"),
         ("journal", size_text(found.journal_bytes)),
-        ("schema", f"{found.schema}{outdated}"),
+        ("schema", str(found.schema)),
         ("deliveries", f"{found.deliveries}, the newest of {aged(found.newest_at)}"),
         ("dedupe keys", str(found.keys)),
         ("jobs", states(found.jobs)),

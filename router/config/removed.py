@@ -37,6 +37,8 @@ _WORDS: Mapping[str, str] = {
     "check --mutate": "`router test --coverage` shows what no test tries",
     "shapes learn": "write the fields into shapes/ENDPOINT.yaml yourself: docs/types.md",
     "rules publish": "copy the rules file to each router, as you deploy the rest",
+    "store migrate --check": "`router store migrate` changes nothing, it only looks",
+    "store migrate --dry-run": "`router store migrate` changes nothing, it only looks",
 }
 
 

@@ -15,7 +15,7 @@ from router.dispatch.leases import Asked, Leases
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
 from router.dispatch.node_shares import NodeShares
-from router.dispatch.observed import JobCorrupt, StoreFailed
+from router.dispatch.observed import StoreFailed
 from router.dispatch.protocol import Action
 from router.dispatch.runner import Runner, RunnerCalls
 from router.dispatch.settlement import Settler
@@ -381,8 +381,6 @@ class Dispatcher:
                 self._plan.learn(target, kind)
                 self._in_hand.park(work)
             self._fairness.taken(target, work.job.endpoint, work.job.id)
-        for job in batch.corrupt:
-            self._observe(JobCorrupt(job, self._runner.death(job)))
         self._give_back(wanted, used, batch.next_due)
         for target, due_at in batch.next_due.items():
             if self._fairness.left(target, due_at, now):

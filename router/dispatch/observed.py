@@ -26,13 +26,6 @@ class JobsCancelled(Observed, frozen=True):
     reasons: tuple[str, ...]
 
 
-class JobCorrupt(Observed, frozen=True):
-    """A job, by its id, could not be read in the store and is dead; `own` as above."""
-
-    job: str
-    own: Acceptance | None
-
-
 class Defect(Observed, frozen=True):
     """An action or the rendering of a call raised what it should not: a defect of ours."""
 

@@ -36,8 +36,6 @@ OTHERS_MS, OTHERS_MOST_MS = 5_000, 600_000
 """
 How long a job that cannot run here waits before any node leases it again: at first, and in the end.
 """
-DEATHS_MAX = 100
-"""Own events of jobs that the store found dead, remembered until it names those jobs."""
 _NOTHING: Results = {}
 
 
@@ -100,7 +98,6 @@ class Runner:
         self._begun: dict[tuple[str, int], _Begun] = {}
         self._none_begun: asyncio.Future[None] | None = None
         self._stopping = False
-        self._deaths: dict[str, Acceptance] = {}  # own events that the store has written itself
         self.settling = EndQueue(
             store, clock, observe, settings, written=self._written, lost=calls.lost
         )
@@ -343,20 +340,9 @@ class Runner:
 
     def own_event(self, job: Job, settlement: Settlement) -> Acceptance | None:
         """The router's own event of this end, to be committed with it."""
-        return self._died(job, settlement.attempt) if settlement.state == "dead" else None
+        return self.died(job, settlement.attempt) if settlement.state == "dead" else None
 
     def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
-        """The same of a job that the store finds dead: `death` has it once more."""
-        own = self._died(job, attempt)
-        if own is not None and len(self._deaths) < DEATHS_MAX:
-            self._deaths[job.id] = own
-        return own
-
-    def death(self, job: str) -> Acceptance | None:
-        """The own event of a job that the store has found dead."""
-        return self._deaths.pop(job, None)
-
-    def _died(self, job: Job, attempt: Attempt) -> Acceptance | None:
         try:
             return self._live.died(job, attempt)
         except Exception as error:  # noqa: BLE001 - a job must not hang on what is said of it

@@ -13,8 +13,9 @@ ErasureState = Literal["searching", "waiting", "cleaning", "done"]
 """
 searching  deliveries are looked through, and what is found goes
 waiting    what is left has jobs that have not ended
-cleaning   nothing is left in the ledger; the files of its store are overwritten where it was
-done       it is in none of them
+cleaning   nothing is left in the ledger; its file is written anew if that was asked for, and its
+           journal emptied
+done       it is in no row, no index and not in the journal
 """
 
 
@@ -27,6 +28,7 @@ class Erasure(msgspec.Struct, frozen=True, omit_defaults=True):
     indexes of the events that go, none: it goes whole.
     `deliveries` went whole, `parts` are those that lost some of their events; `events` and `jobs`
     went with both. `failed` counts events on which the condition could not be evaluated.
+    `vacuum`: the store's file is to be written anew (`due`), was (`done`), or why not.
     """
 
     id: str
@@ -40,6 +42,7 @@ class Erasure(msgspec.Struct, frozen=True, omit_defaults=True):
     events: int = 0
     jobs: int = 0
     failed: int = 0
+    vacuum: str | None = None
     done: bool = False
 
     @property

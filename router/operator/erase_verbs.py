@@ -9,7 +9,7 @@ from router.errors import UsageError
 from router.model.erasure import Erasure
 from router.model.ids import Ids
 from router.operator.audit import AuditTrail
-from router.operator.erasing import FACTS, Eraser, is_open
+from router.operator.erasing import FACTS, Eraser, check_room, is_open
 from router.operator.erasure_answers import ErasedFrom, ErasurePlan, ErasureProgress, Erasures
 from router.operator.id_lookup import present, whole_ids
 from router.operator.replay_source import frozen
@@ -19,7 +19,11 @@ from router.store.protocol import OperatorStore
 
 LOOKED_AT = 10_000
 """Deliveries found, up to which a plan is whole."""
-FILE = "Backups, logs, and what was sent to other systems, are not reached."
+FILE = "Backups made before, logs, and what was sent to other systems, are not reached."
+REMAINS = (
+    " Unused parts of the store's file may hold remains until they are used again, or until "
+    "--vacuum."
+)
 DATABASE = (
     "Backups, logs, standbys and archives of the database, and what was sent to other systems, are "
     "not reached; when removed rows leave the database's own files is up to its VACUUM."
@@ -65,6 +69,7 @@ class EraseVerbs:
             until=request.selector.until if request.selector else None,
             failed=where.failed if where else 0,
             reason=where.reason if where else None,
+            vacuum=await self._store.vacuum_room() if request.vacuum else None,
         )
 
     async def erase(self, request: EraseRequest, by: By = LOCAL) -> ErasureProgress:
@@ -74,11 +79,13 @@ class EraseVerbs:
 
         Raises:
             NotFound: an id is unknown.
-            UsageError: nothing was selected, or the condition is wrong.
+            UsageError: nothing was selected, the condition is wrong, or there is no room for
+                `vacuum`.
         """
         request = await self._frozen(request)
         now = self._clock.now()
-        erasure = Erasure(self._ids.new("ers", now), now, request.as_json())
+        vacuum = "due" if request.vacuum else None
+        erasure = Erasure(self._ids.new("ers", now), now, request.as_json(), vacuum=vacuum)
         line = self.audit.line(by, "erase", request.told(), erasure.id)
         await self._store.note(line)
         await self._store.remember({FACTS + erasure.id: msgspec.to_builtins(erasure)})
@@ -103,6 +110,8 @@ class EraseVerbs:
         selector = request.selector and frozen(request.selector, self._clock.now())
         request = msgspec.structs.replace(request, ids=ids, selector=selector)
         await self.erasures.search(request).check()
+        if request.vacuum:
+            check_room(await self._store.vacuum_room())
         return request
 
     def _progress_of(self, one: Erasure) -> ErasureProgress:
@@ -116,8 +125,14 @@ class EraseVerbs:
             len(one.waiting),
             one.failed,
             one.created_at,
-            DATABASE if self._store.reads.shared else FILE,
+            self._unreachable(one),
+            one.vacuum,
         )
+
+    def _unreachable(self, one: Erasure) -> str:
+        if self._store.reads.shared:
+            return DATABASE
+        return FILE if one.vacuum == "done" else FILE + REMAINS
 
 
 class _Plan:

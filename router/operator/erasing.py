@@ -12,9 +12,10 @@ import msgspec
 
 from router import log
 from router.clock import Clock
-from router.errors import RouterError, StoreUnavailable
+from router.errors import RouterError, StoreUnavailable, UsageError
 from router.expressions import compile as compiled
 from router.expressions.nodes import walk
+from router.legible import size_text
 from router.model.delivery import Delivery
 from router.model.erasure import Erasure, ErasureStep
 from router.model.job import ENDED, Job
@@ -24,7 +25,7 @@ from router.operator.requests import EraseRequest
 from router.operator.subject import SubjectSearch
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
-from router.store.values import CLAIM_MS, Claimed, EventEntry, Selector
+from router.store.values import CLAIM_MS, Claimed, EventEntry, Selector, VacuumRoom
 
 FACTS = "erase/"
 """The facts of erasures begin so."""
@@ -214,11 +215,24 @@ class Eraser:
         return await self._taken(_ErasingStep(erasure, self._live, 0), asked=None)
 
     async def _clean(self, erasure: Erasure) -> Erasure:
-        if not await self._store.scrub(erasure.id):
+        if erasure.vacuum == "due":
+            after = msgspec.structs.replace(erasure, vacuum=await self._vacuumed())
+        elif await self._store.empty_journal(erasure.id):
+            after = msgspec.structs.replace(erasure, done=True)
+        else:
             return erasure
-        done = msgspec.structs.replace(erasure, done=True)
-        await self._store.remember({FACTS + erasure.id: msgspec.to_builtins(done)})
-        return done
+        await self._store.remember({FACTS + erasure.id: msgspec.to_builtins(after)})
+        return after
+
+    async def _vacuumed(self) -> str:
+        """`done`, or why the store's file could not be written anew: not tried again by itself."""
+        try:
+            check_room(await self._store.vacuum_room())
+            await self._store.vacuum()
+        except (StoreUnavailable, UsageError) as error:
+            self._log.error("the store's file was not written anew", error=str(error))
+            return str(error)
+        return "done"
 
     async def _cancel(self, deliveries: Collection[str]) -> None:
         """End their jobs that do not run."""
@@ -254,6 +268,15 @@ class _ErasingStep:
             self.whole.append(delivery.id)
         else:
             self.parts.append(part)
+
+
+def check_room(room: VacuumRoom) -> None:
+    """Raises UsageError: there is no room to write the store's file anew."""
+    if room.free < room.needed:
+        raise UsageError(
+            f"writing the store's file anew takes {size_text(room.needed)} of its disk for a "
+            f"while, and {size_text(room.free)} are free: make room, or leave out --vacuum"
+        )
 
 
 def is_open(jobs: Collection[Job]) -> bool:

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from router.model.erasure import ErasureState
+from router.store.values import VacuumRoom
 
 
 class ErasedFrom(msgspec.Struct, frozen=True):
@@ -19,7 +20,8 @@ class ErasurePlan(msgspec.Struct, frozen=True):
     """
     What an erasure would take out, as far as was looked: `whole` is false when there is more.
     `open` deliveries have jobs that have not ended, and go when these have. `until` makes the
-    selection exactly this one; `failed` and `reason` as of a list.
+    selection exactly this one; `failed` and `reason` as of a list. `vacuum`: the bytes of the file
+    that is then written anew, how many its disk must have free, and has.
     """
 
     deliveries: int
@@ -31,6 +33,7 @@ class ErasurePlan(msgspec.Struct, frozen=True):
     until: int | None
     failed: int = 0
     reason: str | None = None
+    vacuum: VacuumRoom | None = None
     dry_run: Literal[True] = True
 
 
@@ -38,7 +41,8 @@ class ErasureProgress(msgspec.Struct, frozen=True):
     """
     How far an erasure is: `searching`, `waiting` for jobs of so many deliveries, `cleaning` the
     store's files, or `done`. `deliveries` went whole; of `parts`, batches, some events did.
-    `unreachable`: what it does not reach, in words.
+    `unreachable`: what it does not reach, in words. `vacuum`: the store's file is to be written
+    anew (`due`), was (`done`), or why not; null: that was not asked for.
     """
 
     id: str
@@ -51,6 +55,7 @@ class ErasureProgress(msgspec.Struct, frozen=True):
     failed: int
     created_at: int
     unreachable: str
+    vacuum: str | None = None
     dry_run: Literal[False] = False
 
 

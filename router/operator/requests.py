@@ -114,10 +114,12 @@ def _timeless(request: ReplayRequest) -> tuple[Any, ...]:
 class EraseRequest(ChangeRequest, frozen=True):
     """
     What to erase: deliveries by id, or those of a selector, of a batch only the events that its
-    condition fits. `cancel`: jobs that have not run are cancelled first, else they run.
+    condition fits. `cancel`: jobs that have not run are cancelled first, else they run. `vacuum`:
+    the store's file is then written anew, so that unused parts of it hold nothing either.
     """
 
     cancel: bool = False
+    vacuum: bool = False
 
     def check(self) -> None:
         """Raises UsageError: nothing is named or selected, or only some of it."""

@@ -59,7 +59,7 @@ def planned(
         ("router-event-id", identity),
     )
     body = msgspec.json.encode({"text": text_of(event, payload), **payload})
-    # A damaged job's id may have characters that no header has.
+    # An identity may hold a name with characters that no header has.
     wire = tuple((n.encode(), v.encode("latin-1", "backslashreplace")) for n, v in headers)
     reading = live.own.provider.read(InboundRequest("POST", b"", b"", wire, body, "", now))
     draft = Delivery(

@@ -32,6 +32,7 @@ from router.store.values import (
     RuleCount,
     Selector,
     Settled,
+    VacuumRoom,
     untold,
 )
 
@@ -218,8 +219,7 @@ class DispatchStore(TargetStore, Protocol):
         `crash_loop`. A job that had not begun (no `started_at`, and nobody said `began`) has not
         died. Those with two deaths are due one by one, `APART_MS` apart: the one that ends the
         process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
-        once, `interrupted`. What `died` says of each dead one is accepted with it, and with any job
-        that a verb of this store finds unreadable from then on: it is dead, `corrupt`.
+        once, `interrupted`. What `died` says of each dead one is accepted with it.
         """
 
 
@@ -332,18 +332,27 @@ class OperatorStore(IntakeStore, TargetStore, Protocol):
         asked; returns where the next one goes on, None: that was all.
         """
 
-    async def scrub(self, name: str) -> bool:
+    async def empty_journal(self, name: str) -> bool:
         """
-        One bounded step of overwriting, in the files that are the store's own, what was removed or
-        replaced before the first step of this name; whether that is done. As long as some other
-        program reads the store it is not.
+        Have the journal emptied, if the store has one of its own; whether it was since this was
+        first asked by this name. As long as some other program reads the store it is not.
+        """
+
+    async def vacuum_room(self) -> VacuumRoom:
+        """What `vacuum` takes. Raises UsageError: it is not for a router to do."""
+
+    async def vacuum(self) -> None:
+        """
+        Write all of the store's file anew: then nothing of what was removed is in unused parts of
+        it, once the journal is emptied. Every write waits meanwhile. Raises StoreUnavailable,
+        UsageError: nothing was changed.
         """
 
     async def redact(self, step: RedactionStep, *, now: int) -> int:
         """
         Write a step of redacting in one transaction; returns how many deliveries were rewritten.
         One of which a job is open, or that has more jobs or attempts than when it was read, is left
-        as it is and looked at again. What a file held of the old values is overwritten.
+        as it is and looked at again. The rows' old bytes are overwritten.
         """
 
     async def note(self, audit: Audit) -> None:

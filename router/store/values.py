@@ -177,16 +177,15 @@ class NodeSeen(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
-class MigrationStep(msgspec.Struct, frozen=True):
+class VacuumRoom(msgspec.Struct, frozen=True):
     """
-    A migration done, or to be done, by these files. `restored`: the ledger came from a dump, and
-    its deliveries are numbered on as of another one.
+    The bytes of a store whose file is to be written anew, how many bytes of its disk that takes
+    for a while, and how many are free.
     """
 
-    before: int
-    after: int
-    names: tuple[str, ...] = ()
-    restored: bool = False
+    held: int
+    needed: int
+    free: int
 
 
 LATE_S = 10.0
@@ -218,12 +217,11 @@ class LeaseBatch(msgspec.Struct, frozen=True):
     """
     What `lease` got: jobs held by it, their attempts recorded, with all that rendering needs.
     `next_due` is, of each target that was named, when its next job not handed out here is due
-    (None: it has none); `corrupt` are jobs found unreadable since the last lease.
+    (None: it has none).
     """
 
     jobs: tuple[Work, ...]
     next_due: Mapping[str, int | None]
-    corrupt: tuple[str, ...] = ()
 
 
 MAX_DEATHS = 3

@@ -66,7 +66,7 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
 def leaving_at_once() -> Iterator[None]:
     """
     A SIGTERM that comes before the process serves ends it with 0 there and then: nobody has an
-    answer from it, nothing runs, and a migration that is broken off has changed nothing. Nor can
+    answer from it, nothing runs, and a store that was being made is whole or empty. Nor can
     it be missed: the first process of a container gets no signal that it has not asked for.
     """
 

@@ -7,7 +7,6 @@ from typing import Any
 from router.dispatch.observed import (
     AttemptEnded,
     Defect,
-    JobCorrupt,
     JobsCancelled,
     LeaseLost,
     StoreFailed,
@@ -176,9 +175,6 @@ class DispatchObserver:
             # The traceback goes to the log, never to a result.
             Defect: lambda e: self._log.error(
                 "defect", job=e.job.id, rule=e.job.rule, exc_info=e.error
-            ),
-            JobCorrupt: lambda e: self._log.error(
-                "dead letter", job=e.job, reason="corrupt", why="its row cannot be read"
             ),
             JobsCancelled: self._cancelled,
             LeaseLost: self._lease_lost,

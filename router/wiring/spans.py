@@ -21,7 +21,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from router import __version__
-from router.dispatch.observed import AttemptEnded, JobCorrupt
+from router.dispatch.observed import AttemptEnded
 from router.intake.observed import CommitFailed, DeliveryRouted, DeliveryStored
 from router.kinds import KINDS
 from router.log import Log
@@ -73,7 +73,6 @@ class Spans:
             CommitFailed: self._not_stored,
             DeliveryRouted: self._routed,
             DeliveryStored: self._stored,
-            JobCorrupt: lambda e: self._own(e.own),
             OwnEventStored: lambda e: self._own(e.accepted),
         }
         return {kind: self._harmless(make) for kind, make in several.items()}

@@ -14,7 +14,7 @@ from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddres
 from router.store.database_about import DatabaseAbout
 from router.store.protocol import Store
 from router.store.reads import StoreReader
-from router.store.values import MigrationStep, OnCommit, uncounted
+from router.store.values import OnCommit, uncounted
 
 if TYPE_CHECKING:
     from router.store.moving.copying import Moved
@@ -32,7 +32,7 @@ async def open_store(
     address: StoreAddress, *, clock: Clock, on_commit: OnCommit = uncounted
 ) -> Store:
     """
-    Open it for writing, making or migrating its tables as needed.
+    Open it for writing, making its tables as needed.
 
     `on_commit` is called after every transaction with its writes and its seconds.
 
@@ -76,13 +76,6 @@ async def about_database(address: PostgresDatabase) -> DatabaseAbout:
         return await reader.about()
     finally:
         await reader.close()
-
-
-async def migrate_database(address: PostgresDatabase, *, only_look: bool) -> MigrationStep:
-    """As `postgres.upgrading.upgrade`. Raises SecretMissing too."""
-    with _driver_wanted():
-        from router.store.postgres import upgrading  # noqa: PLC0415 - as above
-    return await upgrading.upgrade(_url(address), only_look=only_look)
 
 
 async def copy_store(

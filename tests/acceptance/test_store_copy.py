@@ -55,7 +55,7 @@ async def test_killed_in_the_middle_it_goes_on(tmp_path: Path, address: str) -> 
 
     other = await asyncpg.connect(address)
     try:
-        await schema.migrate(other)
+        await schema.make(other)
         holding = other.transaction()
         await holding.start()
         await other.execute("LOCK TABLE keys IN EXCLUSIVE MODE")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from router.errors import StoreUnavailable
+from router.errors import StoreUnavailable, UsageError
 from router.model.delivery import Delivery, Redaction
 from router.model.erasure import ERASED, ErasedPart, Erasure, ErasureStep
 from router.model.job import Group, Turn
@@ -202,9 +202,17 @@ async def test_texts_are_replaced_in_reasons_and_in_what_was_asked(
 async def test_the_files_of_the_store_are_clean_at_last(store: Store, make: Maker) -> None:
     await erased(store, await begin(store), [(await ended(store, make.acceptance())).delivery.id])
     for _ in range(100):
-        if await store.scrub("one"):
+        if await store.empty_journal("one"):
             return
     raise StoreUnavailable("it does not end")
+
+
+async def test_a_file_is_written_anew_and_a_database_left_to_its_owner(store: Store) -> None:
+    if store.shared:
+        with pytest.raises(UsageError, match="VACUUM"):
+            await store.vacuum()
+    else:
+        await store.vacuum()
 
 
 async def test_an_erasure_comes_to_its_end_in_every_store(

@@ -2,22 +2,14 @@
 
 from tests.defects.defect import Edit, defect
 
-_SCRUB = "router/store/sqlite/scrubbing.py"
-_NO_FILE = "unit/store/test_scrubbing.py::test_no_file_holds_what_was_removed"
 _STORE = "conformance/test_erasing.py::test"
 
 ERASING = (
     defect(
-        264,
-        "free pages are not overwritten",
-        Edit(_SCRUB, "pages.overwrite(pages.unlisted(trunk, listed))", "break"),
-        _NO_FILE,
-    ),
-    defect(
         265,
         "the journal is taken for emptied though somebody reads it",
-        Edit("router/store/sqlite/writer.py", "in () if busy else wanted", "in wanted"),
-        "unit/store/test_scrubbing.py::test_who_reads_the_store_holds_it_up_and_nobody_else",
+        Edit("router/store/sqlite/writer.py", "journal &= bool(busy)", "journal = False"),
+        "unit/store/test_vacuum.py::test_who_reads_the_store_holds_it_up_and_nobody_else",
     ),
     defect(
         266,
@@ -36,7 +28,7 @@ ERASING = (
             "all(one.index not in gone for one in entries)",
         ),
         "unit/operator/test_erasing.py::"
-        "test_who_is_erased_is_in_no_file_and_the_others_are_as_they_were",
+        "test_who_is_erased_is_in_no_row_and_the_others_are_as_they_were",
     ),
     defect(
         268,

@@ -29,6 +29,6 @@ OPERATING = (
         168,
         "a router that starts while another one migrates gives up after the time for a lock",
         Edit("router/store/postgres/schema.py", "; SET LOCAL lock_timeout = 0", ""),
-        "unit/cli/test_database_upkeep.py::test_who_comes_while_another_migrates_waits_for_it",
+        "unit/cli/test_database_upkeep.py::test_who_comes_while_another_makes_the_tables_waits",
     ),
 )

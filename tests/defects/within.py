@@ -154,7 +154,8 @@ CHAINS = (
         "latest keeps every run that waits",
         Edit(
             "router/store/common/run_changes.py",
-            "                await self._cancel_rest(await self._load(older), chains.SUPERSEDED)\n",
+            "                await self._cancel_rest("
+            "await self.rows.load(older), chains.SUPERSEDED)\n",
             "                pass\n",
         ),
         "conformance/test_groups.py::test_i23_latest_only_the_newest_waits",

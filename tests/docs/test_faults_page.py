@@ -21,7 +21,6 @@ OURS = [
     "slow",
     "steps",
     "syscalls",
-    "upgrades",
 ]
 
 

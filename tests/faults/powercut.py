@@ -26,7 +26,7 @@ from pathlib import Path
 
 from router.clock import SystemClock
 from router.errors import StoreRefused, StoreUnavailable
-from router.store.sqlite.schema import MIGRATIONS
+from router.store.sqlite.schema import VERSION
 from router.store.sqlite.store import open_store
 from tests import ledger
 from tests.faults import disk, order, trace
@@ -123,12 +123,12 @@ def look(
 
 
 def empty(path: Path) -> bool:
-    """No store, or not yet whole: right before the last migration has ended, a loss after that."""
+    """No store, or not yet whole: right before its tables are made, a loss after that."""
     if not path.exists():
         return True
     with closing(ledger.connect(path, mend=True)) as db:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-    return bool(version < len(MIGRATIONS))
+    return bool(version < VERSION)
 
 
 async def reopened(path: Path) -> None:

@@ -5,7 +5,7 @@ The real router with a signal to itself at a named step; `steps` and `stopping` 
 
 It is put together by the router's own wiring, around a store that names each step as it is reached:
 before and after every verb of the store, and in the writer's thread before every kind of statement,
-those of the migrations included. Nothing of the router knows of it. Steps are counted from the
+those that make a store included. Nothing of the router knows of it. Steps are counted from the
 first delivery on, or from the start. The signal is SIGKILL, or what `--signal` says.
 """
 
@@ -75,16 +75,16 @@ class Steps:
                 self.reach(f"sql-{step}")
 
 
-def watch_migrations(steps: Steps) -> None:
-    """Each statement of a migration is a step, too."""
-    migrate = schema.migrate
+def watch_making(steps: Steps) -> None:
+    """Each statement of the making of a store is a step, too."""
+    make = schema.make
 
-    def watched(db: sqlite3.Connection, *given: Any) -> None:
-        db.set_trace_callback(lambda _: steps.reach("migrating"))
-        migrate(db, *given)
+    def watched(db: sqlite3.Connection) -> None:
+        db.set_trace_callback(lambda _: steps.reach("making"))
+        make(db)
         db.set_trace_callback(None)
 
-    schema.migrate = watched
+    schema.make = watched
 
 
 class Watched:
@@ -147,7 +147,7 @@ def main() -> int:
     logs.configure(human=False, level="info")
     steps = Steps(die, options.record, options.begin == "start")
     steps.signal = signal.Signals[options.signal]
-    watch_migrations(steps)
+    watch_making(steps)
     with launch.leaving_at_once():
         return asyncio.run(serve(Path(options.command[-1]), steps))
 

@@ -19,7 +19,6 @@ from tests.faults import (
     steps,
     syscalls,
     telling,
-    upgrades,
 )
 from tests.faults.life import needs_strace
 
@@ -84,13 +83,6 @@ def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path: Path) -> None:
 def test_files_that_are_not_as_they_were_left(tmp_path: Path) -> None:
     problems, _ = places.campaign(tmp_path)
     assert problems == []
-
-
-def test_a_migration_that_is_killed_is_old_or_new(tmp_path: Path) -> None:
-    tally = upgrades.campaign(tmp_path, 10, 4, random.Random(5))
-    assert tally.problems == []
-    assert tally.old
-    assert tally.new
 
 
 def test_a_backup_under_load_restores(tmp_path: Path) -> None:

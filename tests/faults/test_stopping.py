@@ -22,9 +22,9 @@ def test_a_sigterm_at_a_named_step_leaves_nothing_behind(
     assert tally.stops
 
 
-def test_a_sigterm_during_a_migration_leaves_the_old_store_or_the_new(tmp_path: Path) -> None:
+def test_a_sigterm_while_a_store_is_made_leaves_none_or_all_of_it(tmp_path: Path) -> None:
     tally = Tally()
-    stopping.migrating(tmp_path, 2, tally)
+    stopping.making(tmp_path, 2, tally)
     assert (tally.problems, tally.stops) == ([], 2)
 
 

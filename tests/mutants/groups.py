@@ -48,10 +48,7 @@ _GATE = _unit(
     "dispatch/test_shift.py",
 )
 _STORE = (
-    *_unit(
-        *("store/test_pages.py", "store/test_sqlite.py", "store/test_runs.py"),
-        "store/test_corrupt.py",
-    ),
+    *_unit("store/test_pages.py", "store/test_sqlite.py", "store/test_runs.py"),
     *_STORES,
 )
 _ADMIN = _unit(

@@ -17,8 +17,8 @@ IN_SDIST = {
 IN_WHEEL = (
     "router/pages/action-kind.md",
     "router/providers/definitions/code-host.yaml",
-    "router/store/sqlite/migrations/001_ledger.sql",
-    "router/store/postgres/migrations/001_ledger.sql",
+    "router/store/sqlite/schema.sql",
+    "router/store/postgres/schema.sql",
 )
 
 

@@ -1,1 +1,1 @@
-"""Stores as earlier programs left them, one of each schema, and what today's makes of them."""
+"""Stores of the present schema as an earlier program left them, and what today's makes of them."""

@@ -1,15 +1,16 @@
 """
-Keep a store as the program of a commit leaves it, for the tests of upgrades:
+Keep a store as the program of a commit leaves it:
 
     python -m tests.stores REF [REF...]
 
-A commit is run with what is installed here, on a SQLite file and, if it knows it, on a private
-PostgreSQL. Written are `tests/stores/sqlite-NNN.db.gz` and `tests/stores/postgres-NNN.sql.gz`, by
-the number of the commit's schema; a store that is there is never written again.
+A commit is run with what is installed here, on a SQLite file and on a private PostgreSQL. Written
+are `tests/stores/sqlite-NNN.db.gz` and `tests/stores/postgres-NNN.sql.gz`, by the number of the
+commit's schema; a store that is there is never written again.
 """
 
 import argparse
 import gzip
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -40,7 +41,7 @@ def main() -> int:
 
 
 def of_sqlite(folder: Path) -> None:
-    schema = migrations(folder / "code", "store/sqlite") or migrations(folder / "code", "store")
+    schema = schema_of(folder / "code", "sqlite")
     place = HERE / f"sqlite-{schema:03}.db.gz"
     if not place.exists():
         rig = left_by(folder / "code", folder / "sqlite")
@@ -48,9 +49,9 @@ def of_sqlite(folder: Path) -> None:
 
 
 def of_postgres(folder: Path) -> None:
-    schema = migrations(folder / "code", "store/postgres")
+    schema = schema_of(folder / "code", "postgres")
     place = HERE / f"postgres-{schema:03}.sql.gz"
-    if not schema or place.exists():
+    if place.exists():
         return
     server = set_up(new_place(next(installed())))
     try:
@@ -60,8 +61,9 @@ def of_postgres(folder: Path) -> None:
         server.end()
 
 
-def migrations(code: Path, store: str) -> int:
-    return len(list((code / "router" / store / "migrations").glob("[0-9]*.sql")))
+def schema_of(code: Path, store: str) -> int:
+    text = (code / "router" / "store" / store / "schema.py").read_text("utf-8")
+    return int(re.findall(r"^VERSION = (\d+)$", text, re.MULTILINE)[0])
 
 
 def portable(server: Server) -> str:

@@ -17,6 +17,7 @@ from router.model.delivery import (
 )
 from router.model.job import Attempt, Job, Predecessor
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
+from router.store.common.damage import UNREADABLE, damaged
 from router.store.common.states import DELIVERY_STATES, OUTCOMES, STATES
 from router.store.values import EventEntry
 
@@ -53,7 +54,7 @@ class Meta(msgspec.Struct, frozen=True, array_like=True):
 
 _StoredEvent = tuple[int, str, str, str | None, tuple[bytes, ...], int]
 
-_PLAIN, CHECKED, FURTHER = b"\x9a", b"\x9b", b"\x9c"
+_PLAIN, _CHECKED, _FURTHER = b"\x9a", b"\x9b", b"\x9c"
 """
 The meta column is a msgpack list of ten values, and since it has a checksum of eleven; of twelve
 where `Further` stands before that.
@@ -95,9 +96,9 @@ def encode_meta(d: Delivery) -> bytes:
             d.replay_of,
         )
     )[1:]
-    head = CHECKED
+    head = _CHECKED
     if d.redacted is not None:
-        head, plain = FURTHER, plain + _encoder.encode(Further(d.redacted))
+        head, plain = _FURTHER, plain + _encoder.encode(Further(d.redacted))
     return head + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
 
 
@@ -181,11 +182,14 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
 def to_summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
     """
     A delivery as a list shows it: from its id, endpoint, time, state, events, meta, size of its
-    body, count of copies and time of the last one.
+    body, count of copies and time of the last one. Raises Damaged.
     """
     id_, endpoint, received_at, state, blob, meta, size, copies, seen = row
-    events = decode_events(blob)
-    m = decode_meta(meta)
+    try:
+        events = decode_events(blob)
+        m = decode_meta(meta)
+    except UNREADABLE as error:
+        raise damaged("deliveries", id_, error) from error
     return DeliverySummary(
         id=id_,
         endpoint=endpoint,
@@ -206,22 +210,25 @@ def to_summary(row: Sequence[Any], jobs: dict[str, int]) -> DeliverySummary:
 
 
 def to_job(row: Sequence[Any]) -> Job:
-    """A job from a row of JOB_COLUMNS."""
+    """A job from a row of JOB_COLUMNS. Raises Damaged."""
     values = list(row[:_JOB_FIELDS])
-    values[8] = NUMBERED[values[8]]
-    values[10] = STATES[values[10]]
     covers, needs, waits, turn = row[_JOB_FIELDS:]
-    if covers or needs or waits:
-        after = decode_needs(needs)
-        covered = tuple(msgspec.json.decode(covers)) if covers else ()
-        values += [covered, after, _waits_for(waits or 0, after, turn)]
+    try:
+        values[8] = NUMBERED[values[8]]
+        values[10] = STATES[values[10]]
+        if covers or needs or waits:
+            after = decode_needs(needs)
+            covered = tuple(msgspec.json.decode(covers)) if covers else ()
+            values += [covered, after, _waits_for(waits or 0, after, turn)]
+    except UNREADABLE as error:
+        raise damaged("jobs", row[0], error) from error
     return Job(*values)
 
 
-def _waits_for(waits: int, after: tuple[Predecessor, ...], turn: bytes | None) -> tuple[str, ...]:
+def _waits_for(waits: int, after: tuple[Predecessor, ...], turn: str | None) -> tuple[str, ...]:
     words = {
         PREDECESSORS: "the end of " + ", ".join([need.action for need in after]),
-        TURN: f"its turn in group {(turn or b'').decode('utf-8', 'replace')}",
+        TURN: f"its turn in group {turn or ''}",
         PAUSED: "its paused rule",
         TARGET: "its paused target",
     }

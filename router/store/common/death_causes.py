@@ -11,7 +11,7 @@ import msgspec
 from router.model.operations import Cause
 
 CORRUPT = "corrupt"
-"""Why a job is dead that nobody can read; one whose delivery is damaged has it too."""
+"""Why a job is dead whose delivery is damaged."""
 
 EXAMPLES = 3
 

@@ -56,11 +56,8 @@ def _member(job: NewJob, waits: int) -> Member:
 class Run:
     """
     A run as stored, with its jobs by what their store knows them by. Without a `key` it is in no
-    group; `turn` says where it stands there. `unreadable` are targets and due times of jobs that
-    were found so as it was loaded: a lease has to report them.
+    group; `turn` says where it stands there.
     """
-
-    unreadable: Sequence[tuple[str, int]] = ()
 
     def __init__(
         self,
@@ -131,8 +128,8 @@ class RunRows(Protocol):
 class RunChanges:
     """
     What happens to runs at the ledger time `now`, within the open transaction, and what comes of
-    it for others: `freed` are targets and due times of jobs that may start now, or that a lease
-    has to report; `cancelled` the reasons of jobs that never will.
+    it for others: `freed` are targets and due times of jobs that may start now; `cancelled` the
+    reasons of jobs that never will.
     """
 
     def __init__(self, rows: RunRows, now: int) -> None:
@@ -156,11 +153,11 @@ class RunChanges:
         """A new run meets those of its key that are there: the table of concurrency groups."""
         rows, group = self.rows, turn.group
         if takes_over is not None:
-            if (halted := await self._load(takes_over)) is not None:
+            if (halted := await self.rows.load(takes_over)) is not None:
                 await rows.set_turn(halted, None)
             await self._give_turn(run)
         elif group.on_busy == "drop" and await rows.held(turn.key) >= group.limit:
-            await self._cancel_rest(await self._load(run), chains.BUSY)
+            await self._cancel_rest(await self.rows.load(run), chains.BUSY)
         elif group.on_busy == "latest":
             await self._only_newest(run, turn)
         await self.advance(turn.key)
@@ -170,11 +167,11 @@ class RunChanges:
         rows = self.rows
         for older in await rows.standing(turn.key, TURN_WAITS):
             if older != run:
-                await self._cancel_rest(await self._load(older), chains.SUPERSEDED)
+                await self._cancel_rest(await self.rows.load(older), chains.SUPERSEDED)
         for id_ in await rows.standing(turn.key, TURN_HAS):
             if await rows.held(turn.key) < turn.group.limit:
                 return
-            if (holder := await self._load(id_)) is not None and chains.yields(holder.members):
+            if (holder := await self.rows.load(id_)) is not None and chains.yields(holder.members):
                 await self._cancel_rest(holder, chains.SUPERSEDED)
 
     async def _cancel_rest(self, run: Run | None, reason: str) -> None:
@@ -186,7 +183,7 @@ class RunChanges:
 
     async def follow(self, id_: RunId) -> None:
         """A job of this run has ended or is between its attempts: see what that means."""
-        if (run := await self._load(id_)) is None:
+        if (run := await self.rows.load(id_)) is None:
             return
         chains.follow(run.members, self._now)
         await self._write(run)
@@ -215,7 +212,7 @@ class RunChanges:
     async def reopen(self, jobs: JobIds) -> None:
         """These jobs were dead and are not: their runs go on."""
         for id_ in await self.rows.of_jobs(jobs):
-            if (run := await self._load(id_)) is None:
+            if (run := await self.rows.load(id_)) is None:
                 continue
             chains.wait_again(run.members)
             queues = run.key is not None and run.turn in (None, TURN_WAITS)
@@ -228,11 +225,6 @@ class RunChanges:
                 await self.rows.set_turn(run, TURN_WAITS if queues else TURN_HAS)
                 await self.advance(run.key)
             await self.follow(id_)
-
-    async def _load(self, id_: RunId) -> Run | None:
-        if (run := await self.rows.load(id_)) is not None:
-            self.freed += run.unreadable
-        return run
 
     async def _write(self, run: Run) -> None:
         """Write down the members that changed, and note what that means for others."""
@@ -251,7 +243,7 @@ class RunChanges:
             await self._give_turn(following)
 
     async def _give_turn(self, id_: RunId) -> None:
-        if (run := await self._load(id_)) is None:
+        if (run := await self.rows.load(id_)) is None:
             return
         for member in run.members:
             if member.waits & chains.TURN:

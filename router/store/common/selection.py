@@ -118,7 +118,10 @@ class Selection(ABC):
         """The condition on `j` that it can be changed so; see the verbs of a store."""
         if change == "revive":
             named, values = self._named()
-            return f"{self._legible()} AND (NOT EXISTS (SELECT 1 {self.newer}) OR {named})", values
+            return (
+                f"{self._revivable()} AND (NOT EXISTS (SELECT 1 {self.newer}) OR {named})",
+                values,
+            )
         if self.selector.ids or self.selector.state == "dead":  # by who knows what they halt
             halts = f"{self.is_in('dead')} AND {self.halts.format(TURN_HALTED)}"
             return f"({self.idle} OR {halts})", []
@@ -131,7 +134,7 @@ class Selection(ABC):
     def made_again(self) -> Condition:
         """The condition on `j` and `d` that `revive` passes over it: see `changeable`."""
         named, values = self._named()
-        sql = f"{self._legible()} AND EXISTS (SELECT 1 {self.newer}) AND NOT {named}"
+        sql = f"{self._revivable()} AND EXISTS (SELECT 1 {self.newer}) AND NOT {named}"
         return all_of([(sql, values), self.jobs()])
 
     def _of_jobs(self, state: str | None) -> list[Condition]:
@@ -144,7 +147,7 @@ class Selection(ABC):
             ALL if state is None else (self.is_in(state), []),
         ]
 
-    def _legible(self) -> str:
+    def _revivable(self) -> str:
         return f"{self.is_in('dead')} AND coalesce(j.reason, '') != '{CORRUPT}'"
 
     def _named(self) -> Condition:

@@ -68,8 +68,7 @@ async def copy(
         closing(location.Lock(path)) as lock,
     ):
         db.execute("BEGIN")
-        if schema.check(db) != len(schema.MIGRATIONS):
-            raise StoreRefused(f"{path} has an older schema: `router store migrate` first")
+        schema.require(db)
         fresh = CopyProgress(fingerprint(db), clock.now() // DAY_MS, next(iter(STEPS)))
         try:
             await receiver.open()

@@ -11,9 +11,10 @@ from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.model.store_address import DatabaseUrl
+from router.store.common.damage import Damaged
 from router.store.postgres.connection import Connection, Lane, Work
 from router.store.postgres.sessions import open_first
-from router.store.values import Died, OnCommit, uncounted, untold
+from router.store.values import OnCommit, uncounted
 
 T = TypeVar("T")
 
@@ -71,8 +72,7 @@ class Database:
         self.numbers: dict[str, int] = {}  # generations by id that have been named today
         self._today = 0
         self.ids: dict[int, str] = {}  # generations by number
-        self.aside: list[str] = []  # jobs found unreadable since the last lease
-        self.died: Died = untold  # what `recover` was given last
+        self.damaged: Callable[[str], object] = str  # called when the work to come cannot be read
         self.recent_days = 0, 0, 0  # today, and from which day to which leases look for deliveries
         self.running: dict[str, str] = {}  # jobs by themselves that run here, and their deliveries
         self.ruled: set[tuple[str, int]] = set()  # rules whose jobs are known to name a generation
@@ -121,6 +121,9 @@ class Database:
                 result = await lane.run(work)
             except CROSSED as error:
                 crossed = error
+            except Damaged as error:
+                self.damaged(str(error))
+                raise
             else:
                 self._on_commit(writes, self.clock.monotonic() - began)
                 return result

@@ -7,8 +7,9 @@ from typing import Any
 from router.model.delivery import Delivery
 from router.model.job import Work
 from router.model.settings import DAY_MS
+from router.store.common.damage import UNREADABLE, Damaged, damaged
 from router.store.common.states import RUNNING
-from router.store.postgres import corrupt, partitions
+from router.store.postgres import partitions
 from router.store.postgres.database import Database, Tx
 from router.store.postgres.rows import to_delivery, to_job
 from router.store.values import LeaseBatch
@@ -120,8 +121,8 @@ async def lease(
     fresh: Mapping[str, Sequence[str]] = {},
 ) -> LeaseBatch:
     """
-    Take due jobs of each target and record their attempts; those that cannot be read are dead.
-    They stay leased, and are found by their lease, if the answer is lost.
+    Take due jobs of each target and record their attempts. They stay leased, and are found by their
+    lease, if the answer is lost. Raises Damaged.
     """
     if not slots:
         return LeaseBatch((), {})
@@ -130,13 +131,15 @@ async def lease(
     rows, generations = await db.state(1, lambda tx: _take(tx, asked, named), db.dispatch)
     taken = [row for row in rows if row[_JOB_ID] is not None]
     taken.sort(key=lambda row: (row[_DUE_AT], row[_JOB_ID]))
-    works, unreadable = _works(taken, generations)
-    if unreadable:
-        await db.transact(lambda tx: corrupt.bury(tx, unreadable, now), db.dispatch)
+    deliveries: dict[str, Delivery] = {}
+    try:
+        works = [(_work(row, generations, deliveries), row[_RUN]) for row in taken]
+    except Damaged as error:
+        db.damaged(str(error))
+        raise
     db.running.update([(one.job.id, one.job.delivery) for one, run in works if run is None])
     next_due = _next_dues(dict(zip(slots, rows[0][_NEXT_DUES], strict=True)), slots, taken, now)
-    aside, db.aside = db.aside, []
-    return LeaseBatch(tuple([work for work, _ in works]), next_due, tuple(aside))
+    return LeaseBatch(tuple([work for work, _ in works]), next_due)
 
 
 async def _take(
@@ -172,30 +175,18 @@ def _widen(db: Database, others: Sequence[str]) -> None:
     db.recent_days = today, min(first, *days), max(last, *days)
 
 
-def _works(
-    rows: Sequence[Any], generations: Mapping[int, str]
-) -> tuple[list[tuple[Work, str | None]], list[str]]:
-    """The jobs that can be read, each with its run, and the ids of those that cannot."""
-    works: list[tuple[Work, str | None]] = []
-    unreadable: list[str] = []
-    deliveries: dict[str, Delivery] = {}
-    for row in rows:
-        try:
-            works.append((_work(row, generations, deliveries), row[_RUN]))
-        except corrupt.UNREADABLE:
-            unreadable.append(f"job_{row[_JOB_ID]}")
-    return works, unreadable
-
-
 def _work(row: Any, generations: Mapping[int, str], deliveries: dict[str, Delivery]) -> Work:
     values = list(row[_JOB])
-    values[_GENERATION] = generations[row[_GENERATION]]
     id_ = row[_DELIVERY_ID]
-    if (delivery := deliveries.get(id_)) is None:
-        received_at, state, generation, meta, body = row[_DELIVERY]
-        delivery = deliveries[id_] = to_delivery(
-            (id_, row[_ENDPOINT], received_at, state, generations[generation], meta, body)
-        )
+    try:
+        values[_GENERATION] = generations[row[_GENERATION]]
+        if (delivery := deliveries.get(id_)) is None:
+            received_at, state, generation, meta, body = row[_DELIVERY]
+            delivery = deliveries[id_] = to_delivery(
+                (id_, row[_ENDPOINT], received_at, state, generations[generation], meta, body)
+            )
+    except UNREADABLE as error:
+        raise damaged("jobs", f"job_{row[_JOB_ID]}", error) from error
     return Work(to_job(values), delivery, None)
 
 

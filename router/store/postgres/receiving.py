@@ -64,7 +64,7 @@ class Receiver:
     async def open(self) -> None:
         """Make the tables. Raises StoreRefused, StoreUnavailable."""
         await open_first(self._lane, self._db.read)
-        await self._lane.run(schema.migrate)
+        await self._lane.run(schema.make)
 
     async def close(self) -> None:
         """Close its connections."""

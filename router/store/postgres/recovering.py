@@ -10,8 +10,10 @@ from router.model.job import Job, Settlement
 from router.store.common.interruptions import death_of, interrupted
 from router.store.postgres import ends, runs
 from router.store.postgres.abandoned import end_abandoned
-from router.store.postgres.corrupt import accept_of_dead, bury, readable
+from router.store.postgres.accepting import accept_within
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.fragments import JOB_COLUMNS, JOBS_JOINED
+from router.store.postgres.rows import to_job
 from router.store.values import APART_MS, MAX_DEATHS, Died, Recovered, untold
 
 STEP = 500
@@ -19,6 +21,10 @@ STEP = 500
 
 _NODE = "split_part(lease, '/', 1) = ANY($1::text[]) AND lease IS NOT NULL"
 _HELD = f"SELECT job, delivery, run FROM queue WHERE {_NODE} AND job > $2 ORDER BY job LIMIT {STEP}"
+_READ = (
+    f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
+    "WHERE j.id = ANY($1::uuid[]) AND j.delivery = ANY($2::uuid[]) ORDER BY j.id"
+)
 _FIRST = "job_" + "0" * 26
 _LOCK = f"SELECT job FROM queue WHERE {_NODE} AND job = ANY($2::uuid[]) ORDER BY job FOR UPDATE"
 
@@ -31,16 +37,21 @@ async def recover(
     died: Died = untold,
 ) -> Recovered:
     """
-    Reclaim the running jobs of these nodes, step by step; those that cannot be read are dead. What
-    another router reclaims at the same time is passed over. Sessions that a router has left in the
+    Reclaim the running jobs of these nodes, step by step. What another router reclaims at the same
+    time is passed over. Sessions that a router has left in the
     middle of something are ended before: they may hold what is to be changed.
     """
-    db.died = died
     await end_abandoned(db)
     total, after, apart = Recovered(0, 0), _FIRST, 0
     while True:
         step = partial(
-            _step, nodes=list(nodes), now=now, after=after, apart=apart, dead=dead_on_interrupt
+            _step,
+            nodes=list(nodes),
+            now=now,
+            after=after,
+            apart=apart,
+            dead=dead_on_interrupt,
+            died=died,
         )
         reached, reclaimed, dead, suspects = await db.transact(step, db.dispatch)
         total = Recovered(total.reclaimed + reclaimed, total.dead + dead)
@@ -57,6 +68,7 @@ async def _step(
     after: str,
     apart: int,
     dead: frozenset[tuple[str, str]],
+    died: Died,
 ) -> tuple[str | None, int, int, int]:
     """
     The last job it looked at (None: no more), how many it made available and dead, and how many of
@@ -69,18 +81,18 @@ async def _step(
     linked = sorted({run for _, run in held.values() if run is not None})
     async with runs.changing(tx, now, runs=linked) as changes:
         locked = {f"job_{job}" for (job,) in await tx.all(_LOCK, nodes, list(held))}
-        jobs = await readable(tx, list(locked), list({held[job][0] for job in locked}))
+        deliveries = list({held[job][0] for job in locked})
+        jobs = [to_job(row) for row in await tx.all(_READ, list(locked), deliveries)]
         reclaims = _reclaims(jobs, now, tx.db.wall(now), apart, dead)
         await _write(tx, reclaims)
         for run in linked:
             await changes.follow(run)
-    if unreadable := sorted(locked - {job.id for job in jobs}):
-        await bury(tx, unreadable, now)
     ended = [(one.job_dead(), one.end.attempt) for one in reclaims if one.end.state == "dead"]
-    await accept_of_dead(tx, ended, now)
-    died = len(ended) + len(unreadable)
+    owns = [own for job, end in ended if (own := died(job, end)) is not None]
+    if owns:
+        await accept_within(tx, owns, now)
     suspects = sum([one.end.due_at is not None for one in reclaims])
-    return max(held, default=None), len(locked) - died, died, suspects
+    return max(held, default=None), len(locked) - len(ended), len(ended), suspects
 
 
 class _Reclaim(NamedTuple):

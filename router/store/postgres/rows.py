@@ -14,7 +14,7 @@ def to_job(row: Sequence[Any]) -> Job:
     values = list(row)
     values[0], values[1], values[4] = f"job_{row[0]}", f"dlv_{row[1]}", f"evt_{row[4]}"
     values[5], values[20] = unescape(row[5]), unescape(row[20])
-    values[-1] = row[-1] and unescape(row[-1]).encode()
+    values[-1] = unescape(row[-1])
     return columns.to_job(values)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from router.model.job import Group, Turn
 from router.store.common.chains import Member
 from router.store.common.columns import decode_needs
+from router.store.common.damage import UNREADABLE, damaged
 from router.store.common.run_changes import NewRun, Run, RunChanges, group_columns, to_turn
 from router.store.common.states import (
     DEAD,
@@ -394,10 +395,10 @@ def group_key(key: str | bytes) -> bytes:
 def _stored_member(row: Sequence[Any]) -> tuple[str, Member]:
     id_, action, state, due_at, target, waits, needs, attempt, reason = row
     try:
-        needed = decode_needs(needs)
-    except ValueError:
-        needed = ()  # whoever leases it finds that nobody can read it
-    member = Member(action, STATES[state], due_at, target, waits, needed, attempt, unescape(reason))
+        named, needed = STATES[state], decode_needs(needs)
+    except UNREADABLE as error:
+        raise damaged("jobs", f"job_{id_}", error) from error
+    member = Member(action, named, due_at, target, waits, needed, attempt, unescape(reason))
     return f"job_{id_}", member
 
 

@@ -1,38 +1,34 @@
-"""The schema's versions: each migration is one file, applied in one transaction."""
+"""The schema of the tables: one script, run in one transaction."""
 
 import re
 from pathlib import Path
 
 from router.errors import StoreRefused
 from router.store.postgres.connection import Connection
-from router.store.values import MigrationStep
 
-_FILES = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
-MIGRATIONS = tuple([path.read_text("utf-8") for path in _FILES])
-NAMES = tuple([path.stem for path in _FILES])
+VERSION = 4
+SCRIPT = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
-TABLES = tuple(re.findall(r"^CREATE TABLE (\w+) \(", "".join(MIGRATIONS), re.MULTILINE))
+TABLES = tuple(re.findall(r"^CREATE TABLE (\w+) \(", SCRIPT, re.MULTILINE))
 """All of them, their partitions left out."""
 
 OLDEST_PROGRAM = 1
-"""The lowest schema that a program may know and still work on what these migrations make."""
+"""The lowest schema that a program may know and still work on these tables."""
 
 SERVER_MIN = 140_000
 _LOCK = 0x57_48_52_31
-"""One router migrates at a time; the others wait for it."""
+"""One router makes the tables at a time; the others wait for it."""
 _LASTS_S = 600
 _WAITS = f"SET LOCAL statement_timeout = '{_LASTS_S}s'; SET LOCAL lock_timeout = 0"
-_WORKS = "SET LOCAL lock_timeout = '2s'"
-"""Whoever works on the tables meanwhile waits behind what waits for them."""
 
 
-async def check(connection: Connection) -> int:
+async def check(connection: Connection) -> bool:
     """
-    The schema's version in this database; 0: there is none yet.
+    Whether the tables are there; False: there is none yet.
 
     Raises:
-        StoreRefused: the server is too old, or routers newer than this one have changed the tables
-            so that this one would not understand them.
+        StoreRefused: the server is too old, or the tables have a schema that this router does not
+            know.
     """
     server = int(await connection.fetchval("SHOW server_version_num"))
     if server < SERVER_MIN:
@@ -41,51 +37,44 @@ async def check(connection: Connection) -> int:
             f"the router needs {SERVER_MIN // 10_000} or newer"
         )
     if await connection.fetchval("SELECT to_regclass('ledger')") is None:
-        return 0
+        return False
     row = await connection.fetchrow("SELECT schema, oldest_program FROM ledger")
-    if row is None or row["oldest_program"] > len(MIGRATIONS):
+    if row is None or row["oldest_program"] > VERSION:
         raise StoreRefused(
             f"the store's tables need a router that knows schema {row and row['oldest_program']}; "
-            f"this one knows {len(MIGRATIONS)}: install a newer one"
+            f"this one knows {VERSION}: install a newer one"
         )
-    return int(row["schema"])
+    if row["schema"] < VERSION:
+        raise StoreRefused(
+            f"the store's tables have schema {row['schema']}, this router knows {VERSION}: they "
+            "were made by an earlier development version, and nothing of that schema was released. "
+            f"Start with an empty database, or bring this one to schema {VERSION} first: "
+            "`router store migrate` of commit 1f9af773"
+        )
+    return True
 
 
-async def due(connection: Connection) -> MigrationStep:
-    """What `migrate` would do; nothing is changed. Raises StoreRefused: as `check`."""
-    found = await check(connection)
-    restored = found > 0 and not await _is_numbered_here(connection)
-    return MigrationStep(found, max(found, len(MIGRATIONS)), NAMES[found:], restored)
-
-
-async def migrate(
-    connection: Connection, migrations: tuple[str, ...] = MIGRATIONS
-) -> MigrationStep:
+async def make(connection: Connection) -> None:
     """
-    Bring the tables to the newest version; routers of the version before go on working with them.
+    Make the tables, if there are none; number a ledger on that was restored from a dump.
 
     Raises:
         StoreRefused: as `check`.
     """
-    step = await due(connection)
-    if step.before >= len(migrations) and not step.restored:
-        return step
+    if await check(connection) and await _is_numbered_here(connection):
+        return
     async with connection.transaction():
         await connection.execute(_WAITS)
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK, timeout=_LASTS_S)
-        await connection.execute(_WORKS)
-        step = await due(connection)
-        for number in range(step.before + 1, len(migrations) + 1):
-            await connection.execute(migrations[number - 1], timeout=_LASTS_S)
+        if not await check(connection):
+            await connection.execute(SCRIPT, timeout=_LASTS_S)
             await connection.execute(
-                "INSERT INTO ledger (schema, oldest_program) VALUES ($1, $2) ON CONFLICT (one) "
-                "DO UPDATE SET schema = excluded.schema, oldest_program = excluded.oldest_program",
-                number,
+                "INSERT INTO ledger (schema, oldest_program) VALUES ($1, $2)",
+                VERSION,
                 OLDEST_PROGRAM,
             )
         if not await _is_numbered_here(connection):
             await _number_on(connection)
-    return step
 
 
 async def fingerprint_key(connection: Connection) -> bytes:

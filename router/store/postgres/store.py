@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import Clock
-from router.errors import RouterError, StoreUnavailable
+from router.errors import RouterError, StoreUnavailable, UsageError
 from router.model.job import Group, Job, Settlement
 from router.model.operations import Audit
 from router.model.store_address import DatabaseUrl
@@ -49,6 +49,7 @@ from router.store.values import (
     Recovered,
     Selector,
     Settled,
+    VacuumRoom,
     uncounted,
     untold,
 )
@@ -88,12 +89,13 @@ class PostgresStore:
         self._counts = CopyCounts(db.clock, partial(self._copies.write, db))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        db.damaged = self._fail
         self.fingerprint_key = b""
 
     async def start(self) -> None:
-        """Bring the tables to their newest version. Raises StoreRefused, StoreUnavailable."""
+        """Make the tables if there are none. Raises StoreRefused, StoreUnavailable."""
         await self._db.open()
-        await self._db.write.run(schema.migrate)
+        await self._db.write.run(schema.make)
         await self._db.write.run(receiving.refuse_unfinished)
         self.fingerprint_key = await self._db.write.run(schema.fingerprint_key)
         await self._db.transact(lambda tx: partitions.prepare(tx, self._db.clock.ledger()))
@@ -120,9 +122,13 @@ class PostgresStore:
         self._count(group, receipts)
         return receipts
 
+    def _fail(self, reason: str) -> None:
+        if not self.failure.done():
+            self.failure.set_result(reason)
+
     # -- dispatch --------------------------------------------------------------------------------
 
-    def lease(
+    async def lease(
         self,
         slots: Mapping[str, int],
         *,
@@ -130,8 +136,8 @@ class PostgresStore:
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
         ahead: Mapping[str, int] = {},  # noqa: ARG002 - none is leased ahead: each has begun
-    ) -> Awaitable[LeaseBatch]:
-        return leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh)
+    ) -> LeaseBatch:
+        return await leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh)
 
     def began(self, job: Job) -> bool:  # noqa: ARG002 - see `lease`
         return False
@@ -224,9 +230,17 @@ class PostgresStore:
     async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
         return await self._db.transact(lambda tx: erasing.blank(tx, texts, after))
 
-    async def scrub(self, name: str) -> bool:  # noqa: ARG002 - there is nothing to go on with
-        """What its files still hold is the database's own business, and its administrator's."""
+    async def empty_journal(self, name: str) -> bool:  # noqa: ARG002 - it is the database's own
         return True
+
+    async def vacuum_room(self) -> VacuumRoom:
+        raise UsageError(
+            "the store is a PostgreSQL database, in which its owner does this: `VACUUM (FULL)` in "
+            "psql, while no router runs"
+        )
+
+    async def vacuum(self) -> None:
+        await self.vacuum_room()
 
     async def _in_steps(
         self,
@@ -292,7 +306,7 @@ async def open_store(
     url: str, *, clock: Clock, on_commit: OnCommit = uncounted, pool: int = 6
 ) -> PostgresStore:
     """
-    Open the store at this address, making or migrating its tables as needed. `on_commit` is called
+    Open the store at this address, making its tables as needed. `on_commit` is called
     after every transaction.
 
     Raises:

@@ -7,14 +7,13 @@ import msgspec
 from router.model.job import Attempt, Job, NewJob
 from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
 from router.store.common.columns import decode_events, encode_events, encode_meta, encode_names
-from router.store.common.death_causes import CORRUPT
 from router.store.common.run_changes import NewRun
 from router.store.common.states import DELIVERY_STATE
-from router.store.sqlite import damage, runs
+from router.store.sqlite import runs
 from router.store.sqlite.fragments import PLACE_BITS
 from router.store.sqlite.rows import job_row
 from router.store.sqlite.writer_state import ROWS, Book, Row
-from router.store.values import Acceptance, Accepted, Duplicate
+from router.store.values import Acceptance, Accepted, Died, Duplicate
 
 
 class Anomaly(Exception):
@@ -60,23 +59,11 @@ def accepted_before(book: Book, acceptance: Acceptance) -> Accepted | None:
     return Accepted(acceptance.delivery.id, None if len(new) == len(acceptance.events) else new)
 
 
-def accept_of_dead(book: Book, ended: Iterable[tuple[Job, Attempt]], now: int) -> None:
+def accept_of_dead(book: Book, ended: Iterable[tuple[Job, Attempt]], died: Died, now: int) -> None:
     """Accept what the router itself has to say of jobs that have been found dead."""
-    owns = [(own, now) for job, end in ended if (own := book.died(job, end)) is not None]
+    owns = [(own, now) for job, end in ended if (own := died(job, end)) is not None]
     if owns:
         accept_all(book, owns)
-
-
-def report_damaged(book: Book) -> None:
-    """Runs of jobs that were found unreadable go on, and the router reports them: all at once."""
-    while book.open:
-        number, now = book.open.pop(0)
-        at = book.wall(now)
-        job, run = damage.dead_job(book, number, at)
-        if run is not None:
-            runs.at_once(runs.changes(book, now).follow(run))
-        end = Attempt(job.id, job.attempt, at, at, "dead", CORRUPT, {}, job.generation)
-        accept_of_dead(book, [(job, end)], now)
 
 
 class _NewRows:

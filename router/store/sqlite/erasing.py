@@ -29,6 +29,7 @@ from router.store.common.erasing import (
 from router.store.common.states import DEAD
 from router.store.sqlite import audit_log, operations, pruning, runs
 from router.store.sqlite.fragments import JOBS_OF, LISTED, PLACES, listed
+from router.store.sqlite.redacting import overwriting
 from router.store.sqlite.writer_state import Book
 from router.store.values import EventEntry
 
@@ -59,11 +60,12 @@ def erase(book: Book, step: ErasureStep, *, now: int) -> Erasure | None:
             book.deliveries.forget(id_)
     counts = Counts()
     closed = {id_: n for id_, n in numbers.items() if id_ not in left}
-    _whole(book, [closed[id_] for id_ in step.whole if id_ in closed], counts, now)
-    for part in step.parts:
-        number = closed.get(part.delivery.id)
-        if number is not None and not _part(book, number, part, counts, now):
-            left.add(part.delivery.id)
+    with overwriting(book):
+        _whole(book, [closed[id_] for id_ in step.whole if id_ in closed], counts, now)
+        for part in step.parts:
+            number = closed.get(part.delivery.id)
+            if number is not None and not _part(book, number, part, counts, now):
+                left.add(part.delivery.id)
     after = advanced(step, left, counts)
     operations.remember(book, {name: msgspec.to_builtins(after)})
     audit_log.count_up(book, after.id, counts.deliveries + counts.parts)
@@ -130,11 +132,12 @@ def blank(book: Book, texts: Sequence[str], after: str) -> str | None:
     end = book.one(f"SELECT max({key}) FROM ({window})", (begin,))
     if end is not None:
         kind = "BLOB" if column == "asked" else "TEXT"
-        for text in [as_stored(text, column) for text in texts]:
-            book.pages += book.db.execute(
-                f"UPDATE {name} SET {column} = "
-                f"CAST(replace(CAST({column} AS TEXT), ?1, ?2) AS {kind}) "
-                f"WHERE {key} > ?3 AND {key} <= ?4 AND instr(CAST({column} AS TEXT), ?1)",
-                (text, ERASED, begin, end),
-            ).rowcount
+        with overwriting(book):
+            for text in [as_stored(text, column) for text in texts]:
+                book.pages += book.db.execute(
+                    f"UPDATE {name} SET {column} = "
+                    f"CAST(replace(CAST({column} AS TEXT), ?1, ?2) AS {kind}) "
+                    f"WHERE {key} > ?3 AND {key} <= ?4 AND instr(CAST({column} AS TEXT), ?1)",
+                    (text, ERASED, begin, end),
+                ).rowcount
     return next_place(table, end)

@@ -35,15 +35,15 @@ JOB_COLUMNS = f"""
     j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
     j.started_at, j.ended_at, j.reason, j.replay_of, j.covers, j.needs, j.waits,
     CASE WHEN j.waits & 2 THEN (
-        SELECT CAST(r.value || CASE WHEN EXISTS (
+        SELECT r.value || CASE WHEN EXISTS (
             SELECT 1 FROM runs h WHERE h.key = r.key AND h.turn = {TURN_HALTED}
-        ) THEN ' (halted by a dead job)' ELSE '' END AS BLOB)
+        ) THEN ' (halted by a dead job)' ELSE '' END
         FROM runs r WHERE r.n = j.run
     ) END
 """
 """
-In the order of Job's fields, then what it waits for, the group's value as bytes: a disk may have
-spoilt it, and the job is sound. j jobs, d deliveries, g generations.
+In the order of Job's fields, then what it waits for and the group's value. j jobs, d deliveries,
+g generations.
 """
 
 SHOWN_JOB_COLUMNS = JOB_COLUMNS.replace("j.due_at", f"j.due_at + {OFFSET}")

@@ -2,7 +2,6 @@
 
 import sqlite3
 
-from router.store.sqlite.damage import legible
 from router.store.sqlite.writer_state import Book
 from router.store.values import InForce
 
@@ -27,9 +26,9 @@ def put_in_force(book: Book, generation: str, *, by: str, at: int) -> None:
 def newest(db: sqlite3.Connection) -> InForce | None:
     """What was put in force last."""
     row = db.execute(
-        "SELECT seq, CAST(generation AS BLOB), at FROM published ORDER BY seq DESC LIMIT 1"
+        "SELECT seq, generation, at FROM published ORDER BY seq DESC LIMIT 1"
     ).fetchone()
-    return None if row is None else InForce(row[0], legible(row[1]), row[2])
+    return None if row is None else InForce(*row)
 
 
 def is_in_force(book: Book, generation: str) -> bool:

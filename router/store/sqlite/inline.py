@@ -72,7 +72,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.db = open_in_memory()
-        schema.migrate(self.db)
+        schema.make(self.db)
         tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         # A virtual clock is never set: the one row of its steps is part of the schema.
         self._tables = [name for (name,) in self.db.execute(tables) if name != "clock_steps"]
@@ -100,8 +100,8 @@ class MemoryStore(SqliteStore):
         await self._writer.start()
         self.reads = InlineReader(self._path, self._write_copies, self._memory.db)
 
-    async def scrub(self, name: str) -> bool:  # noqa: ARG002 - there is nothing to go on with
-        return True  # there is no file
+    async def empty_journal(self, name: str) -> bool:  # noqa: ARG002 - there is none
+        return True
 
     async def close(self) -> None:
         """Stop what is under way; the memory is there for the next."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import Job, Work
+from router.model.job import Work
 from router.store.common.columns import to_delivery, to_job
 from router.store.common.interruptions import (
     ENDED_BEFORE,
@@ -56,7 +56,6 @@ def _lane(replayed: int) -> str:
     )
 
 
-_ALONE = _due_jobs("SELECT ? AS n")
 _NAMED = _due_jobs(f"SELECT n FROM jobs WHERE {DUE} AND due_at <= ? AND id {LISTED}")
 _DUE_JOBS = _due_jobs(_lane(0))
 _DUE_AND_REPLAYED = _due_jobs(f"SELECT * FROM ({_lane(0)}) UNION ALL SELECT * FROM ({_lane(1)})")
@@ -72,27 +71,14 @@ def lease(
     ahead: Mapping[str, int] = {},
 ) -> LeaseBatch:
     """
-    Take due jobs of each target and record their attempts, within the open transaction; those
-    that cannot be read are put aside.
+    Take due jobs of each target and record their attempts, within the open transaction. Raises
+    Damaged: nothing was written, for all is read before anything is.
     """
     wanted = slots
     if ahead:
         wanted = {target: count + ahead.get(target, 0) for target, count in slots.items()}
-    while True:
-        try:
-            batch = _hand_out(book, slots, wanted, lease, now, fresh)
-        except Exception as error:  # nothing was written: all is read before anything is
-            if not damage.is_unreadable(error):
-                raise
-            found = damage.put_aside(
-                book, _numbers(book, wanted, fresh), lambda n: _read_alone(book, n, now), now
-            )
-            if not found:
-                raise
-        else:
-            if book.aside:
-                return msgspec.structs.replace(batch, corrupt=book.take_aside())
-            return batch
+    with damage.reading(book.db, "jobs", lambda: _numbers(book, wanted, fresh)):
+        return _hand_out(book, slots, wanted, lease, now, fresh)
 
 
 def _hand_out(
@@ -154,13 +140,6 @@ def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[
         named = f"SELECT n FROM jobs WHERE {DUE} AND id {LISTED}"
         found += [n for (n,) in book.db.execute(named, (listed(fresh.get(target, ())),))]
     return found
-
-
-def _read_alone(book: Book, number: int, now: int) -> None:
-    """One job and its delivery. Raises what reading them raises, and ValueError for odd values."""
-    row = _decode.decode(book.one(f"SELECT {_ALONE}", (number,)))[0]
-    delivery = _deliveries(book, [row])[number >> PLACE_BITS]
-    msgspec.convert(msgspec.to_builtins(_leased(row, delivery, "", now).job), Job)
 
 
 def _candidates(book: Book, slots: Mapping[str, int]) -> list[tuple[str, list[list[Any]]]]:
@@ -260,37 +239,25 @@ def recover(
     begun: Collection[BeginMark] = (),
 ) -> Recovered:
     """
-    Reclaim the running jobs of these nodes, within the open transaction; those that cannot be
-    read are dead. `begun`: which of those that were leased ahead have begun.
+    Reclaim the running jobs of these nodes, within the open transaction. `begun`: which of those
+    that were leased ahead have begun. Raises Damaged.
     """
-    book.died = died
     lost = [n for n, node in reading.holders(book.db) if node in nodes]
     book.db.executemany(
         "UPDATE jobs SET started_at = ? WHERE id = ? AND attempt = ? AND started_at IS NULL "
         f"AND n {LISTED}",
         [(mark.at, mark.job, mark.attempt, listed(lost)) for mark in begun],
     )
-    mark = book.mark()
-    book.db.execute("SAVEPOINT recover")
-    try:
-        recovered = _reclaim(book, lost, now, dead_on_interrupt)
-    except Exception as error:
-        if not damage.is_unreadable(error):
-            raise
-        book.db.execute("ROLLBACK TO recover")
-        book.unwind(mark)
-        aside = damage.put_aside(book, lost, lambda n: _read_alone(book, n, now), now)
-        if not aside:
-            raise
-        left = [n for n in lost if n not in aside]
-        recovered = _reclaim(book, left, now, dead_on_interrupt)
-        recovered = Recovered(recovered.reclaimed, recovered.dead + len(aside))
-    book.db.execute("RELEASE recover")
-    return recovered
+    with damage.reading(book.db, "jobs", lambda: lost):
+        return _reclaim(book, lost, now, dead_on_interrupt, died)
 
 
 def _reclaim(
-    book: Book, lost: Sequence[int], now: int, dead_on_interrupt: frozenset[tuple[str, str]]
+    book: Book,
+    lost: Sequence[int],
+    now: int,
+    dead_on_interrupt: frozenset[tuple[str, str]],
+    died: Died,
 ) -> Recovered:
     numbers, ended = listed(lost), book.wall(now)
     found = book.db.execute(
@@ -325,7 +292,7 @@ def _reclaim(
         runs.at_once(changes.follow(run))
     jobs = jobs_where(book.db, f"j.n {LISTED} ORDER BY j.id", [listed(dead)], JOB_COLUMNS)
     ends = [(job, interrupted(job, ended)) for job in jobs]
-    accepting.accept_of_dead(book, ends, now)
+    accepting.accept_of_dead(book, ends, died, now)
     return Recovered(len(found) - len(dead), len(dead))
 
 

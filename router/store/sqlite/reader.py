@@ -8,7 +8,8 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from router.errors import StoreRefused, StoreUnavailable
+from router.errors import StoreUnavailable
+from router.store.common.damage import RESTORE, Damaged
 from router.store.sqlite import (
     audit_log,
     clock_step,
@@ -24,6 +25,7 @@ from router.store.sqlite import (
 )
 from router.store.sqlite.commit_order import following
 from router.store.sqlite.connection import open_existing, open_read_only, refusing
+from router.store.sqlite.damage import is_damage
 from router.store.values import NodeLoad, NodeSeen
 
 T = TypeVar("T")
@@ -46,10 +48,14 @@ def _question(
     return question
 
 
+def _ignore(_reason: str) -> None:
+    """No router works on what is read."""
+
+
 class SqliteReader:
     """
     Reads over a read-only connection. `before`: what the writer still holds in memory of
-    deliveries is written first.
+    deliveries is written first. `damaged` is called when the work to come cannot be read.
     """
 
     shared = False
@@ -59,9 +65,11 @@ class SqliteReader:
         path: Path,
         before: Callable[[], Awaitable[None]] | None = None,
         db: sqlite3.Connection | None = None,
+        damaged: Callable[[str], None] = _ignore,
     ) -> None:
         self._path = path
         self._before = before
+        self._damaged = damaged
         self.node: NodeSeen | None = None  # who has the store, if that is this process
         self._db = open_read_only(path) if db is None else db
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
@@ -87,7 +95,6 @@ class SqliteReader:
     generations = _question(lists.generations)
     in_force = _question(in_force.newest)
     recall = _question(reading.recall)
-    targets = _question(reading.targets)
     target_counts = _question(reading.target_counts)
     counts = _question(reading.counts)
     open_states = _question(lists.open_states)
@@ -99,6 +106,13 @@ class SqliteReader:
     due_redactions = _question(redacting.due)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)
+
+    async def targets(self) -> Mapping[str, int]:
+        try:
+            return await self.ask(reading.targets)
+        except Damaged as error:
+            self._damaged(str(error))  # whoever asks this can do no work
+            raise
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         return frozenset({one for _, one in await self.ask(reading.holders)} - {node})
@@ -134,7 +148,10 @@ class SqliteReader:
             self._db.execute("BEGIN")
             return question(self._db)
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"the store cannot be read: {error}") from error
+            what = f"the store cannot be read: {error}"
+            if is_damage(error):
+                raise Damaged(f"{what}: {RESTORE}") from error
+            raise StoreUnavailable(what) from error
         finally:
             with suppress(sqlite3.Error):
                 self._db.execute("COMMIT")
@@ -150,11 +167,6 @@ def open_reader(path: str) -> SqliteReader:
     place = Path(path)
     with ExitStack() as stack, refusing(place):
         db = stack.enter_context(closing(open_existing(place)))
-        version = schema.check(db)
-        if version < len(schema.MIGRATIONS):
-            raise StoreRefused(
-                f"the store has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
-                "`router store migrate` brings it there"
-            )
+        schema.require(db)
         stack.pop_all()
     return SqliteReader(place, db=db)

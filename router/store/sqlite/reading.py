@@ -1,6 +1,5 @@
 """Questions a reading connection answers, each in one short transaction."""
 
-import contextlib
 import sqlite3
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -29,10 +28,11 @@ from router.store.common.columns import (
     to_delivery,
     to_summary,
 )
+from router.store.common.damage import UNREADABLE, damaged
 from router.store.common.death_causes import by_cause
 from router.store.common.selection import limit_of, only
 from router.store.common.states import OUTCOME, STATES
-from router.store.sqlite.damage import is_unreadable, legible
+from router.store.sqlite import damage
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
     DUE,
@@ -105,11 +105,9 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
 
 
 def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Each running job's number, and the node that holds it, however spoilt the rest is."""
-    rows = db.execute(
-        f"SELECT n, CAST(lease AS BLOB) FROM jobs WHERE {state_is('running')} ORDER BY id"
-    )
-    return [(n, node_of(legible(lease))) for n, lease in rows.fetchall()]
+    """Each running job's number, and the node that holds it."""
+    rows = db.execute(f"SELECT n, lease FROM jobs WHERE {state_is('running')} ORDER BY id")
+    return [(n, node_of(lease)) for n, lease in rows.fetchall()]
 
 
 def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
@@ -208,29 +206,21 @@ def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
 
 def targets(db: sqlite3.Connection) -> Mapping[str, int]:
     """Every target with work to come, and its earliest due time: one index step a target."""
-    try:
-        rows = db.execute(_targets("target")).fetchall()
-    except sqlite3.OperationalError as error:
-        if not is_unreadable(error):
-            raise
-        rows = [  # one that the disk has changed must not hide the others
-            (str(name, "utf-8", "replace"), fresh, again)
-            for name, fresh, again in db.execute(_targets("CAST(target AS BLOB)"))
-        ]
-    return {
-        target: min(due for due in (fresh, again) if due is not None)
-        for target, fresh, again in rows
-    }
+    with damage.reading(db, "jobs", lambda: [n for (n,) in db.execute(_DUE_NUMBERS)]):
+        rows = db.execute(
+            "WITH RECURSIVE t (target) AS ("
+            f"SELECT min(target) FROM jobs WHERE {DUE} UNION ALL "
+            f"SELECT (SELECT min(target) FROM jobs WHERE {DUE} AND target > t.target) FROM t "
+            "WHERE t.target IS NOT NULL) "
+            f"SELECT target, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
+        )
+        return {
+            target: min(due for due in (fresh, again) if due is not None)
+            for target, fresh, again in rows
+        }
 
 
-def _targets(name: str) -> str:
-    return (
-        "WITH RECURSIVE t (target) AS ("
-        f"SELECT min(target) FROM jobs WHERE {DUE} UNION ALL "
-        f"SELECT (SELECT min(target) FROM jobs WHERE {DUE} AND target > t.target) FROM t "
-        "WHERE t.target IS NOT NULL) "
-        f"SELECT {name}, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
-    )
+_DUE_NUMBERS = f"SELECT n FROM jobs WHERE {DUE}"
 
 
 def _earliest(replayed: int) -> str:
@@ -274,15 +264,18 @@ def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | 
 
 
 def recall(db: sqlite3.Connection, prefix: str) -> dict[str, Any]:
-    """Remembered values by name; one that a disk has spoilt is forgotten."""
+    """Remembered values by name. Raises Damaged."""
     rows = db.execute(
-        "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM facts "
-        "WHERE substr(name, 1, ?) = ? ORDER BY name",
+        "SELECT name, value FROM facts WHERE substr(name, 1, ?) = ? ORDER BY name",
         (len(prefix), prefix),
     )
-    found = {}
-    for name, value in rows:
-        # No fact is part of a delivery: whoever has forgotten one learns it anew.
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-            found[name.decode()] = msgspec.json.decode(value)
-    return found
+    return {name: _fact(name, value) for name, value in rows}
+
+
+def _fact(name: str, value: Any) -> Any:
+    if isinstance(value, int):
+        return value  # a time, which SQL compares
+    try:
+        return msgspec.json.decode(value)
+    except UNREADABLE as error:
+        raise damaged("facts", name, error) from error

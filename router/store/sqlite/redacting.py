@@ -22,7 +22,7 @@ def due(db: sqlite3.Connection, now: int, limit: int) -> tuple[str, ...]:
 def redact(book: Book, step: RedactionStep, now: int) -> int:
     """Write what the step rewrites and can still be, within the open transaction; how many."""
     later = dict(step.later)
-    with _overwriting(book):
+    with overwriting(book):
         for one in step.rewritten:
             later[one.delivery.id] = None if _rewrite(book, one) else now
     book.db.executemany(
@@ -39,7 +39,7 @@ def redact(book: Book, step: RedactionStep, now: int) -> int:
 
 
 @contextmanager
-def _overwriting(book: Book) -> Iterator[None]:
+def overwriting(book: Book) -> Iterator[None]:
     """What is freed in here is overwritten, whole pages too; they go from the journal as well."""
     book.db.execute("PRAGMA secure_delete = ON").fetchall()
     try:

@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 from router.model.job import Group, Turn
 from router.store.common import chains
 from router.store.common.chains import Member
-from router.store.common.columns import encode_needs
+from router.store.common.columns import decode_needs, encode_needs
+from router.store.common.damage import UNREADABLE, damaged
 from router.store.common.run_changes import NewRun, Run, RunChanges, group_columns, to_turn
-from router.store.common.states import RUNNING, STATE, TURN_HALTED, TURN_HAS, TURN_WAITS
-from router.store.sqlite import damage
+from router.store.common.states import RUNNING, STATE, STATES, TURN_HALTED, TURN_HAS, TURN_WAITS
+from router.store.sqlite.damage import reading
 from router.store.sqlite.fragments import LISTED
 from router.store.sqlite.in_force import is_in_force
 from router.store.sqlite.writer_state import Book, Row
@@ -21,6 +22,7 @@ _JOB = (
     "created_at, generation, attempt, lease, started_at, replay_of, covers, run, waits, needs)"
 )
 _STATE = 2
+_MEMBER_TYPES = (str, str, int, int, int, int, str)
 
 
 def changes(book: Book, now: int) -> RunChanges:
@@ -41,8 +43,7 @@ def at_once(change: Coroutine[Any, Any, T]) -> T:
 
 class SqliteRuns:
     """
-    The rows of runs, by number; jobs are by number too. Nothing here suspends. A run whose key a
-    disk has spoilt goes on alone: its key is then that of no other.
+    The rows of runs, by number; jobs are by number too. Nothing here suspends.
     """
 
     def __init__(self, book: Book, now: int) -> None:
@@ -75,18 +76,31 @@ class SqliteRuns:
             return fresh
         book = self._book
         row = book.db.execute(
-            "SELECT first_job, last_job, CAST(key AS BLOB), turn, on_busy, on_dead FROM runs "
-            "WHERE n = ?",
-            (run,),
+            "SELECT first_job, last_job, key, turn, on_busy, on_dead FROM runs WHERE n = ?", (run,)
         ).fetchone()
         if row is None:
             return None
-        first, last, raw, turn, busy, dead = row
-        known = len(book.open)
-        members = damage.members(book, first, last, self._now)
-        key = None if raw is None else damage.legible(raw)
-        found = Run(run, key, turn, busy, dead, members)
-        found.unreadable = [(members[number].target, at) for number, at in book.open[known:]]
+        first, last, key, turn, busy, dead = row
+        with reading(book.db, "jobs", lambda: range(first, last + 1)):
+            members = self._members(first, last)
+        return Run(run, key, turn, busy, dead, members)
+
+    def _members(self, first: int, last: int) -> dict[int, Member]:
+        rows = self._book.db.execute(
+            "SELECT n, action, state, due_at, target, waits, needs, attempt, reason FROM jobs "
+            "WHERE n BETWEEN ? AND ? ORDER BY n",
+            (first, last),
+        )
+        found: dict[int, Member] = {}
+        for n, action, state, due_at, target, waits, needs, attempt, reason in rows:
+            values = (action, target, state, due_at, waits or 0, attempt, reason or "")
+            try:
+                if tuple(map(type, values)) != _MEMBER_TYPES or state < 0:
+                    raise ValueError("a value of another type")
+                named, needed = STATES[state], decode_needs(needs)
+            except UNREADABLE as error:
+                raise damaged("jobs", n, error) from error
+            found[n] = Member(action, named, due_at, target, waits or 0, needed, attempt, reason)
         return found
 
     async def write(self, changed: Sequence[tuple[int, Member]]) -> None:
@@ -160,9 +174,9 @@ class SqliteRuns:
         return keys
 
     def _texts(self, column: str, where: str, values: Any = ()) -> list[str]:
-        """What such runs have there, each once; spoilt ones are legible, and no other's."""
-        found = f"SELECT DISTINCT CAST({column} AS BLOB) FROM runs WHERE {where}"
-        return [damage.legible(raw) for (raw,) in self._book.db.execute(found, values).fetchall()]
+        """What such runs have there, each once."""
+        found = f"SELECT DISTINCT {column} FROM runs WHERE {where}"
+        return [text for (text,) in self._book.db.execute(found, values).fetchall()]
 
     def _numbers(self, sql: str, *values: Any) -> list[int]:
         return [n for (n,) in self._book.db.execute(sql, values).fetchall()]
@@ -188,11 +202,7 @@ def _linked(row: Row, run: int, member: Member) -> Row:
 def stored_turn(book: Book, run: int | None) -> Turn | None:
     """The turn of a run, if it has one."""
     row = book.db.execute(
-        "SELECT CAST(key AS BLOB), CAST(value AS BLOB), at_once, on_busy, on_dead "
-        "FROM runs WHERE n = ? AND key IS NOT NULL",
+        "SELECT key, value, at_once, on_busy, on_dead FROM runs WHERE n = ? AND key IS NOT NULL",
         (run,),
     ).fetchone()
-    if row is None:
-        return None
-    key, value, *group = row
-    return to_turn(damage.legible(key), damage.legible(value), *group)
+    return None if row is None else to_turn(*row)

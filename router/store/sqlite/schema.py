@@ -1,4 +1,4 @@
-"""The schema's versions: each migration is one file, applied in one transaction."""
+"""The schema of the file: one script, run in one transaction."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,47 +9,53 @@ from router.errors import StoreRefused
 APPLICATION_ID = 0x57_48_52_31
 """Marks the file as ours ("WHR1"), so that no other SQLite file is taken for a store."""
 
-_FILES = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
-MIGRATIONS = tuple([path.read_text("utf-8") for path in _FILES])
-NAMES = tuple([path.stem for path in _FILES])
+VERSION = 10
+SCRIPT = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
 
-def check(db: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> int:
+def check(db: sqlite3.Connection) -> bool:
     """
-    The version this file has.
+    Whether the tables are there; False: the file is empty.
 
     Raises:
-        StoreRefused: the file is not a store, or a newer router wrote it.
+        StoreRefused: the file is not a store, or has another schema.
     """
     version, application = _number(db, "user_version"), _number(db, "application_id")
-    if version > len(migrations):
+    if application != APPLICATION_ID:
+        if application or version or _tables(db):
+            raise StoreRefused("this SQLite file is not a router's store; name another file")
+        return False
+    if version > VERSION:
         raise StoreRefused(
-            f"the store has schema {version}, this router knows {len(migrations)}: "
+            f"the store has schema {version}, this router knows {VERSION}: "
             "it was written by a newer router; install that one"
         )
-    if application != APPLICATION_ID and (application or version or _tables(db)):
-        raise StoreRefused("this SQLite file is not a router's store; name another file")
-    return version
+    if version < VERSION:
+        raise StoreRefused(
+            f"the store has schema {version}, this router knows {VERSION}: it was made by an "
+            "earlier development version, and nothing of that schema was released. Start with an "
+            f"empty store, or bring this one to schema {VERSION} first: `router store migrate` of "
+            "commit 1f9af773"
+        )
+    return True
 
 
-def migrate(db: sqlite3.Connection, migrations: tuple[str, ...] = MIGRATIONS) -> None:
-    """
-    Bring the file to the newest version, one atomic step after another.
-
-    Raises:
-        StoreRefused: as `check`.
-    """
-    for number in range(check(db, migrations) + 1, len(migrations) + 1):
-        _apply(db, migrations[number - 1], number)
+def require(db: sqlite3.Connection) -> None:
+    """Pass if the tables are there. Raises StoreRefused: as `check`, or the file is empty."""
+    if not check(db):
+        raise StoreRefused("this SQLite file is empty; `router serve` makes it a store")
 
 
-def _apply(db: sqlite3.Connection, script: str, number: int) -> None:
+def make(db: sqlite3.Connection) -> None:
+    """Make the tables of an empty file: all of them or none. Raises StoreRefused: as `check`."""
+    if check(db):
+        return
     db.execute("BEGIN IMMEDIATE")
     try:
-        for statement in statements(script):
+        for statement in statements(SCRIPT):
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {number}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
@@ -65,8 +71,6 @@ def statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-    if statement.strip():
-        yield statement
 
 
 def _number(db: sqlite3.Connection, pragma: str) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import closing
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Concatenate
 
 from router.clock import Clock
-from router.errors import RouterError, StoreRefused
+from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.model.job import Job, NewJob, Settlement
 from router.model.operations import Audit
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
@@ -33,7 +34,6 @@ from router.store.sqlite import (
     replaying,
     runs,
     schema,
-    scrubbing,
 )
 from router.store.sqlite.connection import (
     open_read_only,
@@ -59,6 +59,7 @@ from router.store.values import (
     Recovered,
     Selector,
     Settled,
+    VacuumRoom,
     uncounted,
     untold,
 )
@@ -99,7 +100,7 @@ class SqliteStore:
         self._writer = Writer(self._open, self._fail, on_commit, lock.gone)
         self.reads: SqliteReader
         self._search = pruning.PruneSearch()
-        self._scrubs = dict[str, scrubbing.Scrub]()
+        self._emptying = set[str]()
         self._counts = CopyCounts(clock, lambda: self._work(operations.write_copies))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -108,7 +109,7 @@ class SqliteStore:
     async def start(self) -> None:
         """Open the file. Raises StoreRefused."""
         await self._writer.start()
-        self.reads = SqliteReader(self._path, self._write_copies)
+        self.reads = SqliteReader(self._path, self._write_copies, damaged=self._fail)
 
     def _open(self) -> Book:
         path = self._path
@@ -116,7 +117,7 @@ class SqliteStore:
         _recognise(path)
         db = open_writer(path)
         try:
-            schema.migrate(db)
+            schema.make(db)
             clock_step.resume(db, self._clock)
             book = Book(db, path, self._clock)
             self._lock.hold()
@@ -272,11 +273,30 @@ class SqliteStore:
     async def blank(self, texts: Sequence[str], after: str = "") -> str | None:
         return await self._work(lambda book: erasing.blank(book, texts, after))
 
-    async def scrub(self, name: str) -> bool:
-        scrub = self._scrubs.setdefault(name, scrubbing.Scrub())
-        if done := await self._work(scrub.step):
-            del self._scrubs[name]
-        return done
+    async def empty_journal(self, name: str) -> bool:
+        return await self._work(partial(self._is_empty, name))
+
+    def _is_empty(self, name: str, book: Book) -> bool:
+        """Whether the journal was emptied since this was first asked by that name."""
+        if name in self._emptying and not book.stale_journal:
+            self._emptying.discard(name)
+            return True
+        self._emptying.add(name)
+        book.stale_journal = book.wants_empty = True
+        return False
+
+    async def vacuum_room(self) -> VacuumRoom:
+        held = await self.reads.size()
+        return VacuumRoom(held, 2 * held, shutil.disk_usage(self._path.parent).free)
+
+    async def vacuum(self) -> None:
+        def want(book: Book) -> None:
+            book.wants_vacuum = True
+
+        await self._work(want)
+        # The writer does it before it takes this one.
+        if failed := await self._work(lambda book: book.vacuumed):
+            raise StoreUnavailable(f"the store's file was not written anew: {failed}")
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return await self.reads.recall(prefix)
@@ -350,10 +370,10 @@ class SqliteStore:
 
 async def open_store(path: str, *, clock: Clock, on_commit: OnCommit = uncounted) -> SqliteStore:
     """
-    Open the store at `path` for writing, making or migrating it as needed.
+    Open the store at `path` for writing, making it as needed.
 
     Raises:
-        StoreRefused: another server has it, it is newer than this router, damaged, or lies where
+        StoreRefused: another server has it, it has another schema, is damaged, or lies where
             it cannot be kept; the text says which.
     """
     where = Path(path)

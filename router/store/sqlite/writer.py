@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
-import os
 import queue
 import sqlite3
 import threading
@@ -14,8 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 from router.errors import RouterError, StoreRefused, StoreUnavailable
+from router.store.common.damage import RESTORE, Damaged
 from router.store.sqlite import accepting, operations, settling
-from router.store.sqlite.connection import DAMAGED, WRITER, open_read_only
+from router.store.sqlite.connection import WRITER, open_read_only
+from router.store.sqlite.damage import is_damage
 from router.store.sqlite.writer_state import Book
 
 BATCH = 256
@@ -157,7 +157,9 @@ class Writer:
             if book.pages >= due and not waited_for:
                 self._checkpoint(book)
             is_stale = book.stale_journal and book.clock.monotonic() >= self._asked + EMPTY_EVERY_S
-            if (book.when_empty or is_stale) and not waited_for:
+            if book.wants_vacuum and not last:
+                self._vacuum(book)
+            elif (is_stale or book.wants_empty) and not waited_for:
                 self._empty(book)
         self._finish(book)
 
@@ -229,9 +231,12 @@ class Writer:
         return [(operation, unavailable) for operation in batch]
 
     def _break(self, book: Book, error: Exception) -> None:
-        name = getattr(error, "sqlite_errorname", "error")
-        remedy = "; restore a backup" if _code(error) & 0xFF in DAMAGED else ""
         book.broken = True
+        if isinstance(error, Damaged):
+            self._fail(f"the store is damaged and writes no more: {error}")
+            return
+        name = getattr(error, "sqlite_errorname", "error")
+        remedy = f": {RESTORE}" if is_damage(error) else ""
         self._fail(f"the store has failed ({name}: {error}) and writes no more{remedy}")
 
     def _fail(self, reason: str) -> None:
@@ -250,23 +255,41 @@ class Writer:
         # A reader may have kept some pages back: they are tried again with the next ones.
         book.pages = 0 if done == log else CHECKPOINT_PAGES // 2
 
+    def _vacuum(self, book: Book) -> None:
+        """
+        Write the whole file anew, as `book.vacuumed` tells; who has something to write waits. Cut
+        off, it has changed nothing.
+        """
+        book.wants_vacuum = False
+        if not self._look():
+            return
+        folder = str(book.path.parent).replace("'", "''")
+        try:
+            book.db.execute(f"PRAGMA temp_store_directory = '{folder}'")
+            book.db.execute("PRAGMA temp_store = FILE")
+            book.db.execute("VACUUM")
+            book.vacuumed = None
+        except sqlite3.Error as error:
+            book.vacuumed = str(error)
+            if not _is_passing(error):
+                self._break(book, error)
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                book.db.execute(f"PRAGMA temp_store = {WRITER['temp_store']}")
+        book.stale_journal = True
+        book.pages = CHECKPOINT_MOST
+
     def _empty(self, book: Book) -> None:
-        """
-        Empty the journal and do what was to be done then; not while somebody reads it, whom nobody
-        waits for.
-        """
-        self._asked = book.clock.monotonic()
-        wanted, book.when_empty = book.when_empty, []
+        """Empty the journal; not while somebody reads it, whom nobody waits for."""
+        self._asked, book.wants_empty = book.clock.monotonic(), False
         if not self._look():
             return
         try:
             book.db.execute("PRAGMA busy_timeout = 0")
             busy, _, _ = book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             book.stale_journal &= bool(busy)
-            for piece in () if busy else wanted:
-                piece(book)
-        except (sqlite3.Error, OSError) as error:  # who wanted it asks again
-            if _is_fatal(error):
+        except sqlite3.Error as error:
+            if not _is_passing(error):
                 self._break(book, error)
         finally:
             with contextlib.suppress(sqlite3.Error):
@@ -282,8 +305,6 @@ class Writer:
                 with contextlib.closing(open_read_only(book.path)):
                     book.db.close()
             book.db.close()
-        if book.file is not None:
-            os.close(book.file)
         self._tell(_set, [(self._ended, None)])
 
     def _settled(self, done: tuple[Answers, float]) -> None:
@@ -310,11 +331,7 @@ def _perform(book: Book, batch: Batch) -> Answers:
     """
     answers = _together(book, [one for one in batch if one.kind == "accept"], accepting.accept_all)
     answers += _together(book, [one for one in batch if one.kind == "settle"], settling.settle_all)
-    accepting.report_damaged(book)
-    for one in batch:
-        if one.kind == "work":
-            answers.append((one, one.payload(book)))
-            accepting.report_damaged(book)
+    answers += [(one, one.payload(book)) for one in batch if one.kind == "work"]
     return answers
 
 
@@ -385,18 +402,12 @@ def _code(error: Exception) -> int:
 
 def _is_storage(error: Exception) -> bool:
     """The disk or file is to blame, not an item."""
-    return _code(error) & 0xFF in _PASSING | _FATAL
+    is_said = _code(error) & 0xFF in _PASSING | _FATAL
+    return is_said or isinstance(error, Damaged) or is_damage(error)
 
 
 def _is_passing(error: Exception) -> bool:
     return _code(error) & 0xFF in _PASSING or _code(error) == _WRITE_FAILED
-
-
-def _is_fatal(error: sqlite3.Error | OSError) -> bool:
-    """The disk has failed; not that there is no room on it, no descriptor, no lock."""
-    if isinstance(error, OSError):
-        return error.errno == errno.EIO
-    return _code(error) & 0xFF in _FATAL and not _is_passing(error)
 
 
 def _set(answers: "Sequence[tuple[asyncio.Future[Any], Any]]") -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from router.clock import Clock
 from router.store.sqlite.delivery_cache import DeliveryCache
-from router.store.values import Died, untold
 
 ROWS = 64
 """Rows to a statement: enough to make steps rare, few enough to keep every size prepared."""
@@ -41,17 +40,14 @@ class Book:
         self.running: dict[str, int] = {}  # job id -> number, of jobs this process has begun
         self.linked: dict[int, int] = {}  # number -> run, of those whose end matters to others
         self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
-        self.died: Died = untold  # what the router says of a job that is found dead
         self.deliveries = DeliveryCache()
-        self.aside: list[str] = []  # ids of jobs found unreadable, not yet reported by a lease
-        self.open: list[tuple[int, int]] = []  # those of this transaction, to be seen to
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
-        self.when_empty: list[Callable[[Book], None]] = []  # to be done once the journal is
         self.stale_journal = False  # it holds pages whose former content must not stay
-        # The store itself; closed after `db`, as closing a file drops all locks that we have on it.
-        self.file: int | None = None
+        self.wants_empty = False  # somebody waits for that to be over
+        self.wants_vacuum = False  # the file is to be written anew, outside any transaction
+        self.vacuumed: str | None = None  # why the last time failed; None: it did not
         self._stale = False  # whether the last transaction committed is not known
         self._read()
 
@@ -112,19 +108,6 @@ class Book:
         del self.later[mark[0] :], self.undo[mark[1] :]
         if not self._stale:
             del self.unsure[mark[2] :]
-
-    def buried(self, number: int, id_: str, now: int) -> None:
-        """A job was found unreadable, and is dead: before the transaction ends it is seen to."""
-        self.open.append((number, now))
-        self.aside.append(id_)
-        self.undo.append(self.open.clear)
-        self.undo.append(lambda: self.aside.remove(id_))
-
-    def take_aside(self) -> tuple[str, ...]:
-        """Ids of the jobs found unreadable since the last call."""
-        found, self.aside = self.aside, []
-        self.undo.append(lambda: setattr(self, "aside", found + self.aside))
-        return tuple(found)
 
     def numbering(self) -> None:
         """Numbers of deliveries are about to be given: one that is not written is given again."""

@@ -45,7 +45,8 @@ class ReplayBody(ReplayRequest, frozen=True):
 class EraseBody(EraseRequest, frozen=True):
     """
     What to erase: deliveries by id, or those of a selector, of a batch only the events that its
-    condition fits. `cancel`: jobs that have not run are cancelled first. `dry_run`: only the plan.
+    condition fits. `cancel`: jobs that have not run are cancelled first. `vacuum`: the store's file
+    is then written anew, and every write waits meanwhile. `dry_run`: only the plan.
     """
 
     dry_run: bool = False

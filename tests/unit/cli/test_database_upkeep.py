@@ -11,7 +11,6 @@ from router.model.store_address import DatabaseUrl
 from router.store.postgres import schema
 from router.store.postgres.connection import Lane
 from router.store.postgres.database import Database, Tx
-from router.store.postgres.schema import NAMES
 from router.store.postgres.store import open_store
 from router.store.removal import Retain
 from tests.clocks import START_MS
@@ -25,26 +24,22 @@ def address(postgres_server: Server, new_database: str) -> str:
     return postgres_server.address(new_database)
 
 
-def test_tables_are_made_by_name_and_looked_at_without_a_change(
+def test_tables_are_looked_at(
     router: Router, address: str, new_database: str, postgres_server: Server
 ) -> None:
-    def migrate(*more: str) -> tuple[int, str]:
-        ran = router("store", "migrate", "--store", address, *more)
-        assert ran.err == ""
-        return ran.code, ran.out.partition("port=")[2].partition(" ")[2].strip()
+    none = router("store", "migrate", "--store", address)
+    assert (none.code, "no tables" in none.err) == (1, True)
 
-    steps = f"from schema 0 to {len(NAMES)}: {', '.join(NAMES)}"
-    assert migrate("--dry-run") == migrate("--check") == (1, f"would go {steps}")
-    assert migrate() == (0, f"went {steps}")
-    there = f"has schema {len(NAMES)}, as this router needs"
-    assert migrate("--dry-run") == migrate() == (0, there)
-    restored = "UPDATE ledger SET numbered_by = 'elsewhere'"
-    postgres_server.execute(restored, database=new_database)
-    code, said = migrate("--dry-run")
-    assert (code, "would count on from there" in said) == (1, True)
-    code, said = migrate()
-    assert (code, "do count on from there" in said) == (0, True)
-    assert migrate() == (0, there)
+    async def make() -> None:
+        await (await open_store(address, clock=SystemClock())).close()
+
+    asyncio.run(make())
+    found = router("store", "migrate", "--store", address)
+    assert found.code == 0
+    assert f"has schema {schema.VERSION}, as this router needs" in found.out
+    postgres_server.execute("UPDATE ledger SET schema = 3", database=new_database)
+    old = router("store", "migrate", "--store", address)
+    assert (old.code, "earlier development version" in old.err) == (1, True)
 
 
 def test_what_retention_would_remove_is_what_it_removes(
@@ -80,7 +75,7 @@ def test_what_retention_would_remove_is_what_it_removes(
 WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
-async def test_who_comes_while_another_migrates_waits_for_it(address: str) -> None:
+async def test_who_comes_while_another_makes_the_tables_waits(address: str) -> None:
     """However long that takes: not only as long as for a lock of a row."""
     db = Database(DatabaseUrl(address), SystemClock(), 4)
     impatient = Lane(db.address, "impatient", 1, 5.0, {"lock_timeout": "1ms"})
@@ -89,14 +84,14 @@ async def test_who_comes_while_another_migrates_waits_for_it(address: str) -> No
 
             async def hold(tx: Tx) -> None:
                 await tx.run("SELECT pg_advisory_xact_lock($1)", schema._LOCK)
-                tasks.create_task(impatient.run(schema.migrate))
+                tasks.create_task(impatient.run(schema.make))
                 while not await tx.one(WAITING):  # noqa: ASYNC110 - it is the server that changes
                     await asyncio.sleep(0)
                 await tx.run("SELECT pg_sleep(0.01)")
                 assert await tx.one(WAITING), "it has not given up"
 
             await db.transact(hold)
-        assert await db.ask(lambda tx: tx.one("SELECT schema FROM ledger")) == len(NAMES)
+        assert await db.ask(lambda tx: tx.one("SELECT schema FROM ledger")) == schema.VERSION
     finally:
         await db.close()
         await impatient.close()

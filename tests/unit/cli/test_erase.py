@@ -51,6 +51,18 @@ def test_it_is_gone_and_the_audit_does_not_say_whose(ask: Router, rules: Path) -
     assert row.split()[2:] == ["done", "1", "0", "0"]
 
 
+def test_the_file_is_written_anew_if_that_is_asked_for(ask: Router, rules: Path) -> None:
+    plan = ask("erase", *WHERE, "--vacuum", "--dry-run")
+    assert "would be written anew: deliveries wait meanwhile" in plan.err
+    assert json.loads(ask("erase", *WHERE, "--vacuum", "--dry-run", "--json").out)["vacuum"]
+    ran = ask("erase", *WHERE, "--yes", "--vacuum")
+    assert ran.code == 0
+    assert "the store's file was written anew" in ran.err
+    assert "--vacuum" not in ran.err
+    again = json.loads(ask("erase", *WHERE, "--yes", "--vacuum", "--json").out)
+    assert (again["deliveries"], again["vacuum"]) == (0, "done")
+
+
 def test_what_is_open_waits_for_a_server_or_is_cancelled(ask: Router) -> None:
     named = ask("erase", OTHER[:14], "--yes")
     assert named.out.startswith("0 events of 0 deliveries erased")

@@ -18,6 +18,8 @@ from tests.unit.cli.conftest import Router
         ("send shop --all", "loop over the events in a shell"),
         ("send mail bounce --batch=3", "send a body of several events with --payload FILE"),
         ("shapes learn --endpoint shop", "docs/types.md"),
+        ("store migrate --check", "it only looks"),
+        ("store migrate --dry-run", "it only looks"),
     ],
 )
 def test_what_went_says_what_to_do(line: str, instead: str, router: Router) -> None:

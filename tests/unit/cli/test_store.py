@@ -6,6 +6,7 @@ import os
 import pwd
 import socket
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_a_backup_is_made_reported_and_never_overwritten(
     copy = tmp_path / "copy.db"
     ran = router("store", "backup", copy, "-f", rules)
     assert (ran.code, ran.err) == (0, "")
-    assert f"schema {len(schema.MIGRATIONS)}" in ran.out
+    assert f"schema {schema.VERSION}" in ran.out
     assert ran.out.rstrip().endswith("checked")
     again = router("store", "backup", copy, "-f", rules)
     assert again.code == 2
@@ -135,21 +136,19 @@ def test_an_age_that_is_none(router: Router, rules: Path, db: Path) -> None:
     assert "--older-than: 'soon' is not a duration" in ran.err
 
 
-def test_a_migration_is_looked_at_then_done(router: Router, rules: Path, tmp_path: Path) -> None:
-    path, newest = rules.parent / "router.db", len(schema.MIGRATIONS)
-    old = sqlite3.connect(path, isolation_level=None)
-    schema.migrate(old, schema.MIGRATIONS[:1])
-    old.close()
-    steps = f"from schema 1 to {newest}: {', '.join(schema.NAMES[1:])}"
-    for word in ("--check", "--dry-run"):
-        look = router("store", "migrate", word, "-f", rules)
-        assert (look.code, look.out) == (1, f"{path} would go {steps}\n")
-    reported = router("store", "info", "-f", rules)
-    assert f"1; this router needs {newest}: `router store migrate`" in reported.out
-    done = router("store", "migrate", "-f", rules)
-    assert (done.code, done.out) == (0, f"{path} went {steps}\n")
-    again = router("store", "migrate", "--check", "-f", rules)
-    assert (again.code, again.out) == (0, f"{path} has schema {newest}, as this router needs\n")
+def test_the_schema_is_said_and_an_older_one_refused(router: Router, rules: Path, db: Path) -> None:
+    look = router("store", "migrate", "-f", rules)
+    assert (look.code, look.out) == (
+        0,
+        f"{db} has schema {schema.VERSION}, as this router needs\n",
+    )
+    with closing(sqlite3.connect(db)) as old:
+        old.execute("PRAGMA user_version = 9")
+    for words in (["migrate"], ["info"], ["backup", rules.parent / "copy.db"], ["prune"]):
+        ran = router("store", *words, "-f", rules)
+        assert ran.code == 1
+        assert "schema 9" in ran.err
+        assert "earlier development version" in ran.err
 
 
 def test_a_store_at_a_glance(router: Router, rules: Path, db: Path) -> None:

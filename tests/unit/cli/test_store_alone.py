@@ -31,7 +31,7 @@ READS: dict[Path_, list[str]] = {
     ("status",): [],
     ("store", "backup"): ["copy.db"],
     ("store", "info"): [],
-    ("store", "migrate"): ["--check"],
+    ("store", "migrate"): [],
     ("store", "prune"): ["--dry-run"],
     ("subscriptions", "list"): [],
     ("targets",): [],

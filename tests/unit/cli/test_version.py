@@ -3,8 +3,8 @@
 import json
 
 from router import __commit__, __version__
-from router.store.postgres.schema import MIGRATIONS as POSTGRES
-from router.store.sqlite.schema import MIGRATIONS as SQLITE
+from router.store.postgres.schema import VERSION as POSTGRES
+from router.store.sqlite.schema import VERSION as SQLITE
 from tests.unit.cli.conftest import Router
 
 
@@ -14,7 +14,7 @@ def test_the_version_and_what_stores_it_opens(router: Router) -> None:
     assert ran.out.splitlines() == [
         f"router {__version__}",
         f"commit {__commit__ or 'unknown'}",
-        f"store schema: SQLite {len(SQLITE)}, PostgreSQL {len(POSTGRES)}",
+        f"store schema: SQLite {SQLITE}, PostgreSQL {POSTGRES}",
     ]
 
 
@@ -23,5 +23,5 @@ def test_for_programs(router: Router) -> None:
     assert facts == {
         "version": __version__,
         "commit": __commit__ or None,
-        "store_schema": {"sqlite": len(SQLITE), "postgres": len(POSTGRES)},
+        "store_schema": {"sqlite": SQLITE, "postgres": POSTGRES},
     }

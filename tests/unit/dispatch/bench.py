@@ -10,7 +10,6 @@ from router.dispatch.live import OtherRules
 from router.dispatch.observed import (
     AttemptEnded,
     Defect,
-    JobCorrupt,
     JobsCancelled,
     LeaseLost,
     StoreFailed,
@@ -38,7 +37,6 @@ class Seen:
         self.leaks: list[Exception] = []
         self.failures: list[str] = []
         self.cancelled: list[str] = []
-        self.corrupted: list[str] = []
         self.changes: list[TargetChange] = []
 
     def __call__(self, happened: Observed) -> None:
@@ -55,8 +53,6 @@ class Seen:
                 self.failures.append(verb)
             case JobsCancelled(_, reasons):
                 self.cancelled += reasons
-            case JobCorrupt(job_id, _):
-                self.corrupted.append(job_id)
             case TargetChange():
                 self.changes.append(happened)
             case _:

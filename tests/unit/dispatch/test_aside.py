@@ -39,7 +39,7 @@ async def test_an_event_that_cannot_be_made_is_reported_as_a_defect(bench: Bench
     )
     given = {"clock": SimClock(), "rng": random.Random(1), "node": "boot", "observe": bench.seen}
     await Dispatcher(ledger, {}, live, **given).recover()  # type: ignore[arg-type]
-    job = a_job(state="dead", reason="corrupt")
-    attempt = Attempt(job.id, 0, 1, 1, "dead", "corrupt", {}, "g")
+    job = a_job(state="dead", reason="crash_loop")
+    attempt = Attempt(job.id, 0, 1, 1, "dead", "crash_loop", {}, "g")
     assert ledger.died(job, attempt) is None
     assert [str(error) for error in bench.seen.leaks] == ["no event of this"]

@@ -2,7 +2,6 @@
 
 import asyncio
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 
@@ -13,8 +12,6 @@ from router.kinds.kind import ActionCall
 from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip, Work
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
-from router.store.values import LeaseBatch
-from tests.sim.ledger import Ledger
 from tests.sim.makers import a_delivery, an_event, an_http_call
 from tests.unit.dispatch.bench import AFTER, BEFORE, Bench, on_bench
 
@@ -423,24 +420,3 @@ async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench
     assert [a.outcome for a in bench.ledger.attempts] == ["skipped"]
     assert bench.seen.cancelled == ["predecessor_cancelled"]
     assert bench.act.began == []
-
-
-class Spoilt(Ledger):
-    """Finds a job that cannot be read in its first lease."""
-
-    found: tuple[str, ...] = ("job_x",)
-
-    async def lease(self, *args: Any, **named: Any) -> LeaseBatch:
-        batch = await super().lease(*args, **named)
-        batch, self.found = msgspec.structs.replace(batch, corrupt=self.found), ()
-        return batch
-
-
-@on_bench
-async def test_a_job_that_cannot_be_read_is_reported_once(bench: Bench) -> None:
-    bench.ledger = Spoilt()
-    await bench.start()
-    await bench.commit_and_wake(*bench.new(3))
-    await asyncio.sleep(20)
-    assert bench.seen.corrupted == ["job_x"]
-    assert set(bench.states().values()) == {"succeeded"}

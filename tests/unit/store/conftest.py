@@ -7,8 +7,7 @@ import pytest
 
 from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import ManualClock
-from tests.store_values import FAR, Maker
-from tests.unit.store.spoiling import NOBODY, Teller
+from tests.store_values import Maker
 
 
 @pytest.fixture
@@ -31,13 +30,3 @@ async def store(path: Path, clock: ManualClock) -> AsyncIterator[SqliteStore]:
     store = await open_store(str(path), clock=clock)
     yield store
     await store.close()
-
-
-@pytest.fixture
-async def teller(store: SqliteStore, make: Maker) -> Teller:
-    """A router has started on the store."""
-    teller = Teller(make)
-    await store.recover(
-        nodes=await store.reads.lost_nodes("b"), now=FAR, on_interrupt_dead=NOBODY, died=teller.died
-    )
-    return teller

@@ -25,7 +25,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
-        schema.migrate(self.db)
+        schema.make(self.db)
         self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
         self.leases = 0
 

@@ -39,7 +39,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None, factory=Noting)
-        schema.migrate(self.db)
+        schema.make(self.db)
         self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
 
     def write(self, *batch: Acceptance, now: int = START_MS) -> list[Receipt]:

@@ -9,13 +9,11 @@ import pytest
 from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.model.operations import Audit
-from router.model.target import FACT
 from router.store.removal import Retain
-from router.store.sqlite import schema
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.clocks import START_MS, SetClock
-from tests.store_values import Maker, a_settlement
+from tests.store_values import Maker
 
 DAY_MS = 86_400_000
 
@@ -134,58 +132,4 @@ async def test_lines_of_the_audit_are_kept_by_ledger_time(machine: Machine) -> N
         retain = Retain(0, 0, 0, audit_before=before)
         await store.prune(retain, now=machine.clock.ledger())
         assert len(await store.reads.audited(None, None, 10)) == left
-    await store.close()
-
-
-async def _of_before(machine: Machine, set_by: int) -> None:
-    """A store as version 5 left it, whose clock had been set: due times were wall time."""
-    store, make = await machine.opened(), Maker()
-    await store.accept(make.acceptance())
-    [leased] = (await store.lease({"erp": 1}, lease="b.1", now=START_MS)).jobs
-    await store.settle(a_settlement(leased.job))
-    for state in ("available", "waiting"):
-        await store.accept(make.acceptance(jobs=[make.job(state=state)]))
-    await store.remember({FACT + "erp": {"state": "open", "since": START_MS, "next_probe": 9e15}})
-    await store.remember({FACT + "crm": {"failing_since": None, "recovering": True, "usual": 1.5}})
-    await store.close()
-    with closing(sqlite3.connect(machine.path)) as db, db:
-        for later in ("clock_steps", "published", "activity", "redactions"):
-            db.execute(f"DROP TABLE {later}")
-        db.execute("UPDATE jobs SET due_at = due_at + ? WHERE state IN (0, 2)", (set_by,))
-        db.execute("DELETE FROM facts WHERE name = 'clock/seen'")
-        seen = b'{"at": %d, "boot": "b", "moved": 1}' % (START_MS + set_by)
-        facts = [("clock", seen, 0), ("clock/set_by", b"%d" % set_by, 0)]
-        db.executemany("INSERT INTO facts VALUES (?, ?, ?)", facts if set_by else facts[:1])
-        db.execute(
-            "INSERT INTO replays (id, asked, state, reached, due, deliveries, jobs, skipped, "
-            "created_at) VALUES ('rpl_1', CAST('{}' AS BLOB), 0, '', ?, 0, 0, 0, 0)",
-            (b'{"erp": %d.5}' % (START_MS + set_by),),
-        )
-        db.execute("ALTER TABLE audit DROP COLUMN way")
-        db.execute("PRAGMA user_version = 5")
-
-
-@pytest.mark.parametrize("set_by", [0, DAY_MS, -400 * DAY_MS])
-async def test_a_store_of_before_opens_with_its_times_as_they_were(
-    machine: Machine, set_by: int
-) -> None:
-    assert len(schema.MIGRATIONS) >= 6
-    await _of_before(machine, set_by)
-    machine.source.set(set_by)
-    store = await machine.opened()
-    assert (machine.clock.now(), machine.clock.ledger()) == (START_MS + set_by, START_MS)
-    assert await store.reads.targets() == {"erp": START_MS}
-    assert await due(store) == [set_by] * 3
-    replay = await store.reads.replay("rpl_1")
-    assert replay is not None
-    assert replay.due == {"erp": START_MS + 0.5}
-    facts = await store.recall(FACT)
-    assert facts[FACT + "erp"]["state"] == "open"
-    assert facts[FACT + "erp"]["since"] == START_MS - set_by
-    assert facts[FACT + "crm"] == {"failing_since": None, "recovering": True, "usual": 1.5}
-    assert await store.recall("clock") == {"clock/seen": START_MS}
-    ended = START_MS + 5 - set_by  # it was recorded before the clock was set
-    for before, gone in ((ended, 0), (ended + 1, 1)):
-        pruned = await store.prune(Retain(before, before, before), now=START_MS)
-        assert pruned.deliveries == gone
     await store.close()

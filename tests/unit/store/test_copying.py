@@ -13,10 +13,10 @@ import pytest
 
 from router.errors import StoreRefused, UsageError
 from router.model.operations import Audit
-from router.store.sqlite import location, schema
+from router.store.sqlite import schema
 from router.store.sqlite.copying import backup, restore
+from router.store.sqlite.outside import about
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.sqlite.upgrading import about, due, upgrade
 from router.store.values import Selector
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -56,7 +56,7 @@ async def test_a_backup_beside_a_writer_is_one_file_of_one_moment(
     await store.accept(make.acceptance())
     assert (done.path, done.schema, done.bytes) == (
         str(copy),
-        len(schema.MIGRATIONS),
+        schema.VERSION,
         copy.stat().st_size,
     )
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
@@ -69,7 +69,7 @@ async def test_commits_during_a_backup_neither_wait_nor_make_it_begin_again(
     store: SqliteStore, path: Path, make: Maker, tmp_path: Path
 ) -> None:
     """Several steps, a commit in each; none of them is in the copy."""
-    before = [make.acceptance(body=os.urandom(1_000_000)) for _ in range(14)]
+    before = [make.acceptance(body=os.urandom(1_000_000)) for _ in range(20)]
     for one in before:
         await store.accept(one)
     loop, steps = asyncio.get_running_loop(), list[int]()
@@ -179,14 +179,15 @@ async def test_a_restored_store_has_its_line_from_the_first_moment(
     await store.close()
 
 
-async def test_a_backup_of_an_older_router_is_restored_without_a_line(
-    path: Path, tmp_path: Path
-) -> None:
-    old = tmp_path / "old.db"
-    with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as db:
-        schema.migrate(db, schema.MIGRATIONS[:1])
-    line = Audit("aud_1", 5, "local", "restore", {"path": str(old)})
-    assert restore(old, path, stamp=STAMP, audit=line).schema == 1
+async def test_a_backup_of_another_schema_is_refused(path: Path, tmp_path: Path) -> None:
+    old = await filled(tmp_path / "old.db", 1)
+    for version, words in ((9, "earlier development version"), (11, "newer router")):
+        with contextlib.closing(sqlite3.connect(tmp_path / "old.db")) as db:
+            db.execute(f"PRAGMA user_version = {version}")
+        with pytest.raises(StoreRefused, match=words):
+            restore(tmp_path / "old.db", path, stamp=STAMP)
+    assert old
+    assert not path.exists()
 
 
 async def test_a_crashed_store_is_kept_with_its_journal(path: Path, tmp_path: Path) -> None:
@@ -287,36 +288,12 @@ async def test_a_look_at_a_store(store: SqliteStore, path: Path, make: Maker) ->
     await store.accept(make.acceptance(jobs=[]))
     found = about(path)
     assert (found.deliveries, found.jobs) == (2, {"available": 2})
-    assert found.schema == found.schema_wanted == len(schema.MIGRATIONS)
+    assert found.schema == schema.VERSION
     assert found.journal_bytes > 0
     assert found.newest_at is not None
     assert found.oldest_due_at is not None
 
 
-def test_a_store_of_an_earlier_router_is_looked_at_and_brought_here(path: Path) -> None:
-    db = sqlite3.connect(path, isolation_level=None)
-    schema.migrate(db, schema.MIGRATIONS[:1])
-    db.close()
-    newest = len(schema.MIGRATIONS)
-    assert (about(path).schema, about(path).schema_wanted) == (1, newest)
-    assert (due(path).before, due(path).after) == (1, newest)
-    assert about(path).schema == 1, "looking changes nothing"
-    step = upgrade(path)
-    assert (step.before, step.after, about(path).schema) == (1, newest, newest)
-    assert upgrade(path).before == newest
-
-
-def test_a_store_that_a_server_holds_is_not_migrated(path: Path) -> None:
-    db = sqlite3.connect(path, isolation_level=None)
-    schema.migrate(db, schema.MIGRATIONS[:1])
-    db.close()
-    lock = location.Lock(path)
-    with pytest.raises(StoreRefused, match="in use"):
-        upgrade(path)
-    lock.close()
-
-
-@pytest.mark.parametrize("look", [about, due, upgrade])
-def test_no_store_no_look(look: object, tmp_path: Path) -> None:
+def test_no_store_no_look(tmp_path: Path) -> None:
     with pytest.raises(StoreRefused, match="there is no store"):
-        look(tmp_path / "none.db")  # type: ignore[operator]
+        about(tmp_path / "none.db")

@@ -19,7 +19,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
-        schema.migrate(self.db)
+        schema.make(self.db)
         self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
 
     def accept(self, *acceptances: Acceptance) -> None:

@@ -90,5 +90,5 @@ def test_what_is_not_a_store_is_refused(path: Path) -> None:
 
 def test_an_empty_file_is_not_read_as_a_store(path: Path) -> None:
     path.touch()
-    with pytest.raises(StoreRefused, match="has schema 0"):
+    with pytest.raises(StoreRefused, match="is empty"):
         open_reader(str(path))

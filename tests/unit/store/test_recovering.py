@@ -147,20 +147,3 @@ def test_those_of_a_run_and_those_alone_are_taken_back_together(ledger: Ledger) 
     ledger.lease({"erp": 9}, lease="old/1")
     assert ledger.recover() == Recovered(4, 0)
     assert [state for (state,) in ledger.rows("state")] == [STATE["available"]] * 4
-
-
-def test_one_that_nobody_can_read_is_found_late_and_nothing_is_done_twice(ledger: Ledger) -> None:
-    """Only what is told of a dead job reads all of it: by then much has been written."""
-    jobs = [ledger.make.job(rule=name) for name in ("gone", "gone", "stays")]
-    for job in jobs:
-        ledger.accept(job)
-    ledger.lease({"erp": 9}, lease="old/1")
-    change = "UPDATE jobs SET event = CAST(x'ff' AS TEXT) WHERE id = ?"
-    ledger.db.execute(change, (jobs[0].id,))
-    assert ledger.recover(dead=frozenset({("gone", "erp")})) == Recovered(1, 2)
-    dead, available = STATE["dead"], STATE["available"]
-    found = [ledger.of(job, "state, reason") for job in jobs]
-    assert found == [(dead, "corrupt"), (dead, "interrupted"), (available, None)]
-    assert [ledger.of(job, "deaths") for job in jobs[1:]] == [(1,)] * 2
-    numbers = [ledger.of(job, "n") for job in jobs[1:]]
-    assert ledger.rows("job", "attempts", "job") == numbers

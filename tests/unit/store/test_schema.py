@@ -1,77 +1,18 @@
-"""Migrations: old or new, never between; and never backwards."""
+"""The tables are made whole or not at all; a store of any other schema is refused."""
 
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from router.errors import StoreRefused
-from router.store.common.columns import encode_events, encode_meta
-from router.store.common.states import STATE
 from router.store.sqlite import schema
+from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import open_store
-from router.store.values import Selector
 from tests.clocks import ManualClock
-from tests.store_values import GENERATION, Maker, a_settlement
-
-NEXT = "CREATE TABLE extra (n INTEGER);\nINSERT INTO extra VALUES (1);\n"
-
-
-def opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None)
-
-
-def version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def test_an_empty_file_gets_the_newest_schema(path: Path) -> None:
-    db = opened(path)
-    schema.migrate(db)
-    assert version(db) == len(schema.MIGRATIONS)
-    schema.migrate(db)
-    db.close()
-
-
-def test_migrations_go_on_from_where_the_file_is(path: Path) -> None:
-    db = opened(path)
-    schema.migrate(db)
-    schema.migrate(db, (*schema.MIGRATIONS, NEXT))
-    assert db.execute("SELECT n FROM extra").fetchall() == [(1,)]
-    db.close()
-
-
-@pytest.mark.parametrize("fault", ["INSERT INTO nowhere VALUES (1);", "CREATE TABLE extra (n);"])
-def test_a_failing_migration_changes_nothing(path: Path, fault: str) -> None:
-    db = opened(path)
-    schema.migrate(db)
-    before = db.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(sqlite3.OperationalError):
-        schema.migrate(db, (*schema.MIGRATIONS, NEXT + fault))
-    assert db.execute("SELECT * FROM sqlite_schema").fetchall() == before
-    assert version(db) == len(schema.MIGRATIONS)
-    db.close()
-
-
-def test_a_kill_within_a_migration_leaves_the_old_version(path: Path) -> None:
-    script = (
-        "import os, signal, sqlite3, sys\n"
-        "from router.store.sqlite import schema\n"
-        "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
-        "schema.migrate(db)\n"
-        "db.create_function('die', 0, lambda: os.kill(os.getpid(), signal.SIGKILL))\n"
-        "schema.migrate(db, (*schema.MIGRATIONS, sys.argv[2] + 'SELECT die();'))\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script, str(path), NEXT], check=False)
-    assert run.returncode == -9
-    db = opened(path)
-    assert version(db) == len(schema.MIGRATIONS)
-    schema.migrate(db, (*schema.MIGRATIONS, NEXT))
-    assert version(db) == len(schema.MIGRATIONS) + 1
-    db.close()
-
 
 KILLED_ANYWHERE = """
 import os, signal, sqlite3, sys
@@ -85,93 +26,68 @@ class Dying(sqlite3.Connection):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().execute(*args)
 
-path, step = sys.argv[1], 0
-schema.migrate(sqlite3.connect(path, isolation_level=None), schema.MIGRATIONS[:1])
-ended, versions = 9, []
+path, step, ended, there = sys.argv[1], 0, 9, []
 while ended == 9:
     step += 1
     child = os.fork()
     if child == 0:
         db = sqlite3.connect(path, isolation_level=None, factory=Dying)
         db.left = step
-        schema.migrate(db)
+        schema.make(db)
         db.close()
         os._exit(0)
     ended = os.waitpid(child, 0)[1]
     db = sqlite3.connect(path)
-    versions.append(db.execute("PRAGMA user_version").fetchone()[0])
-    found = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
-    scratch = sqlite3.connect(":memory:", isolation_level=None)
-    schema.migrate(scratch, schema.MIGRATIONS[: versions[-1]])
-    wanted = {name for (name,) in scratch.execute("SELECT name FROM sqlite_schema")}
-    assert found == wanted, (step, found ^ wanted)
+    there.append(schema.check(db))
+    tables = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    assert bool(tables) == there[-1], (step, tables)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     db.close()
-    if versions[-1] > 1 and ended == 9:  # a step was done before the kill: begin anew, die later
-        os.unlink(path)
-        schema.migrate(sqlite3.connect(path, isolation_level=None), schema.MIGRATIONS[:1])
 assert ended == 0, ended
-print(step, sorted(set(versions)))
+print(step, there[-1], any(there[:-1]))
 """
 
 
-def test_a_kill_at_any_statement_leaves_one_version_or_the_next(path: Path) -> None:
+def test_a_kill_at_any_statement_leaves_an_empty_file_or_a_store(path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", KILLED_ANYWHERE, str(path)],
         check=True,
         capture_output=True,
         text=True,
     )
-    steps, _, versions = run.stdout.partition(" ")
-    assert int(steps) > 20
-    assert versions.strip() == str(list(range(1, len(schema.MIGRATIONS) + 1)))
+    steps, *ends = run.stdout.split()
+    assert int(steps) > 30
+    assert ends == ["True", "False"]
 
 
-async def test_a_newer_schema_is_refused(path: Path) -> None:
+def test_a_statement_that_fails_leaves_nothing(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA max_page_count = 8")
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            schema.make(db)
+        assert not schema.check(db)
+        with pytest.raises(StoreRefused, match="is empty"):
+            schema.require(db)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [(99, "written by a newer router"), (9, "made by an earlier development version")],
+)
+async def test_another_schema_is_refused(path: Path, version: int, words: str) -> None:
     store = await open_store(str(path), clock=ManualClock())
     await store.close()
-    db = opened(path)
-    db.execute("PRAGMA user_version = 99")
-    db.close()
-    with pytest.raises(StoreRefused, match="written by a newer router"):
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(StoreRefused, match=words):
         await open_store(str(path), clock=ManualClock())
+    with pytest.raises(StoreRefused, match=words):
+        open_reader(str(path))
+    assert path.read_bytes() == before
 
 
-async def test_a_store_of_schema_two_keeps_its_jobs(path: Path) -> None:
-    """What waited then waited for its paused rule; jobs of that time have no run."""
-    old = opened(path)
-    schema.migrate(old, schema.MIGRATIONS[:2])
-    old.execute("INSERT INTO generations (n, id, created_at) VALUES (1, 'g', 0)")
-    meta = encode_meta(Maker().delivery())
-    delivery = (1, "dlv_1", "shop", 0, 5, 1, "", encode_events([], 0), meta, b"{}")
-    old.execute("INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", delivery)
-    for place, state in enumerate(("available", "waiting", "running", "dead")):
-        old.execute(
-            "INSERT INTO jobs (n, id, state, due_at, target, rule, action, kind, event_index, "
-            "event_id, event, created_at, generation, attempt, lease) "
-            "VALUES (?, ?, ?, 5, 't', 'r', 'a', 0, 0, 'e', 'e', 5, 1, ?, 'old/1')",
-            ((1 << 20) + place, f"job_{state}", STATE[state], int(state != "waiting")),
-        )
-    old.close()
-    store = await open_store(str(path), clock=ManualClock())
-    jobs = {job.state: job for job in await store.reads.jobs(Selector())}
-    assert jobs["waiting"].waits_for == ("its paused rule",)
-    assert [job.after for job in jobs.values()] == [()] * 4
-    assert await store.hold(frozenset({"r"}), generation=GENERATION) == 1, (
-        "the available one; the other waits already"
-    )
-    assert await store.hold(frozenset(), generation=GENERATION) == 2
-    await store.recover(
-        nodes=await store.reads.lost_nodes("new"), now=6, on_interrupt_dead=frozenset()
-    )
-    assert await store.revive(Selector(), now=6) == 1
-    batch = await store.lease({"t": 9}, lease="new/1", now=9)
-    assert len(batch.jobs) == 4
-    assert all([await store.settle(a_settlement(leased.job)) for leased in batch.jobs])
-    await store.close()
-
-
-def test_statements_end_where_sqlite_says(path: Path) -> None:
+def test_statements_end_where_sqlite_says() -> None:
     script = (
         "-- a; comment\nCREATE TABLE t (x); \n"
         "CREATE TRIGGER g AFTER INSERT ON t BEGIN\n  DELETE FROM t;\nEND;\n"

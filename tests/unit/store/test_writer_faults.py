@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from router.errors import StoreUnavailable
+from router.store.common.damage import RESTORE
 from router.store.sqlite.store import SqliteStore
 from router.store.sqlite.writer import Writer
 from router.store.sqlite.writer_state import Book
@@ -34,8 +35,8 @@ async def test_a_store_that_cannot_be_opened_says_why_and_leaves_no_thread() -> 
         ("SQLITE_BUSY", ""),
         ("SQLITE_IOERR", "(SQLITE_IOERR: sqlite_ioerr) and writes no more"),
         ("SQLITE_READONLY", "(SQLITE_READONLY: sqlite_readonly) and writes no more"),
-        ("SQLITE_CORRUPT", "(SQLITE_CORRUPT: sqlite_corrupt) and writes no more; restore a backup"),
-        ("SQLITE_NOTADB", "(SQLITE_NOTADB: sqlite_notadb) and writes no more; restore a backup"),
+        ("SQLITE_CORRUPT", f"(SQLITE_CORRUPT: sqlite_corrupt) and writes no more: {RESTORE}"),
+        ("SQLITE_NOTADB", f"(SQLITE_NOTADB: sqlite_notadb) and writes no more: {RESTORE}"),
     ],
 )
 async def test_a_disk_that_fails_while_items_are_tried_alone(

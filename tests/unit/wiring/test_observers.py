@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from router import log
-from router.dispatch.observed import AttemptEnded, JobCorrupt, LeaseLost
+from router.dispatch.observed import AttemptEnded, JobsCancelled, LeaseLost
 from router.errors import StoreUnavailable
 from router.intake.observed import CommitFailed, DeliveryStored, RequestRefused
 from router.metrics import ActivityTotals, Metrics
@@ -52,22 +52,14 @@ def ended() -> AttemptEnded:
 
 def test_each_value_goes_to_the_handlers_of_its_type_in_order() -> None:
     seen: list[tuple[str, Observed]] = []
-    lost, corrupt = LeaseLost(a_job()), JobCorrupt("job_1", None)
+    lost, cancelled = LeaseLost(a_job()), JobsCancelled(a_job(), ())
     observe = Observers(
         {LeaseLost: lambda e: seen.append(("first", e))},
-        {LeaseLost: lambda e: seen.append(("second", e)), JobCorrupt: lambda e: None},
+        {LeaseLost: lambda e: seen.append(("second", e)), JobsCancelled: lambda e: None},
     )
     observe(lost)
-    observe(corrupt)
+    observe(cancelled)
     assert seen == [("first", lost), ("second", lost)]
-
-
-async def test_a_job_that_nobody_can_read_is_a_line(lines: io.StringIO) -> None:
-    DispatchObserver(Metrics(), log.get("dispatch")).handlers()[JobCorrupt](
-        JobCorrupt("job_1", None)
-    )
-    (line,) = await said(lines)
-    assert (line["event"], line["job"], line["reason"]) == ("dead letter", "job_1", "corrupt")
 
 
 async def test_a_delivery_that_is_not_stored_is_counted_and_logged(lines: io.StringIO) -> None:

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from router import log as logs
-from router.dispatch.observed import AttemptEnded, JobCorrupt
+from router.dispatch.observed import AttemptEnded
 from router.errors import StoreUnavailable
 from router.intake.observed import CommitFailed, DeliveryRouted, DeliveryStored
 from router.model.job import Attempt, Settlement
@@ -180,8 +180,6 @@ def test_the_router_s_own_event_of_a_death_is_linked_to_the_attempt() -> None:
     accept, attempt = Rig().made(ended("dead", own=own))
     assert (accept.name, ids(accept).trace) == ("accept router", of_delivery("dlv_own").trace)
     assert linked(accept) == [ids(attempt)[:2]]
-    assert Rig().one(JobCorrupt("job_1", own)).name == "accept router"
-    assert Rig().made(JobCorrupt("job_1", None)) == []
 
 
 def test_nothing_of_a_payload_is_in_a_span() -> None:

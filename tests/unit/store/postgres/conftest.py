@@ -18,7 +18,7 @@ from tests.store_values import GENERATION
 async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
     db = Database(DatabaseUrl(empty_postgres), clock, 6)
     await db.open()
-    await db.write.run(schema.migrate)
+    await db.write.run(schema.make)
     await db.transact(lambda tx: partitions.prepare(tx, clock.ledger()))
     yield db
     await db.close()

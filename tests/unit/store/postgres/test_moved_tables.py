@@ -9,7 +9,7 @@ from router.store.moving.tables import TABLES
 from router.store.postgres import schema
 from router.store.postgres.database import Database
 from router.store.sqlite.connection import open_writer
-from router.store.sqlite.schema import migrate
+from router.store.sqlite.schema import make
 from tests.unit.store.postgres.looking import rows
 
 MADE_ANEW = {
@@ -52,7 +52,7 @@ def test_every_column_of_the_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "x.db"
     file.touch()
     with closing(open_writer(file)) as db:
-        migrate(db)
+        make(db)
         there = db.execute(
             "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c "
             "WHERE t.type = 'table'"

@@ -24,7 +24,6 @@ from router.store.values import Accepted, Duplicate, RuleCount, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.looking import rows, run
-from tests.unit.store.spoiling import spoil
 
 pytestmark = pytest.mark.long
 
@@ -235,8 +234,9 @@ async def test_what_cannot_be_read_is_listed_with_what_belongs_to_it(
         for _ in range(3):
             await store.accept(make.acceptance())
         await store.settle(a_settlement(await lease_one(store)))
-    spoil(path, "UPDATE deliveries SET endpoint = CAST(x'ff' AS TEXT) WHERE n = 1")
-    spoil(path, "UPDATE jobs SET event_index = 'x' WHERE n >> 20 = 2")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE deliveries SET endpoint = CAST(x'ff' AS TEXT) WHERE n = 1")
+        db.execute("UPDATE jobs SET event_index = 'x' WHERE n >> 20 = 2")
     done = await moved(path, empty_postgres)
     assert all(one.same for one in done.tables)
     found = [(one.table, one.why) for one in done.left_out]

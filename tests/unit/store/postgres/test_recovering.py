@@ -1,4 +1,4 @@
-"""Jobs of gone routers reclaimed, and jobs that nobody can read put aside."""
+"""Jobs of gone routers reclaimed; a row that cannot be read ends the router."""
 
 import asyncio
 
@@ -6,11 +6,12 @@ import pytest
 
 from router.model.job import Attempt, Job, NewJob, Predecessor
 from router.model.store_address import DatabaseUrl
+from router.store.common.damage import Damaged
 from router.store.common.interruptions import ENDED_BEFORE, ENDED_WITH_US
 from router.store.postgres.database import Database
 from router.store.postgres.recovering import STEP
 from router.store.postgres.store import PostgresStore
-from router.store.values import APART_MS, HELD, LOST, Acceptance, Recovered
+from router.store.values import APART_MS, LOST, Acceptance, Recovered
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.looking import jobs, rows, run
@@ -108,70 +109,42 @@ async def test_who_waits_for_one_that_is_dead_of_it_is_cancelled(
     assert await store.settle(a_settlement(job)) == LOST
 
 
-# Jobs that nobody can read
+# Rows that cannot be read
 
 SPOILT = ("kind = 99", "needs = '[7]'", "generation = 99", "covers = NULL, kind = -1")
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
-async def test_a_due_job_that_cannot_be_read_is_dead_and_the_others_are_leased(
+async def test_a_due_job_that_cannot_be_read_ends_the_router(
     store: PostgresStore, db: Database, make: Maker, spoilt: str
 ) -> None:
     made = [make.job(rule=rule) for rule in "abc"]
     await store.accept(make.acceptance(jobs=made))
     await run(db, f"UPDATE jobs SET {spoilt} WHERE rule = 'b'")  # noqa: S608 - our words
-    batch = await store.lease({"erp": 3}, lease="9/1", now=FAR)
-    assert [work.job.rule for work in batch.jobs] == ["a", "c"]
-    assert (batch.corrupt, batch.next_due) == ((made[1].id,), {"erp": None})
-    assert (await store.lease({"erp": 3}, lease="9/2", now=FAR)).corrupt == ()
-    sql = "SELECT rule, state, reason, ended_at, attempt, needs FROM jobs WHERE state IS NOT NULL"
-    assert [tuple(row) for row in await rows(db, sql)] == [("b", 4, "corrupt", FAR, 1, None)]
-    assert {work.job.id: await store.settle(a_settlement(work.job)) for work in batch.jobs} == {
-        made[0].id: HELD, made[2].id: HELD
-    }  # fmt: skip
+    with pytest.raises(Damaged, match=rf"row {made[1].id} of table jobs .* restore a backup"):
+        await store.lease({"erp": 3}, lease="9/1", now=FAR)
+    assert made[1].id in store.failure.result()
 
 
-async def test_the_router_says_so_and_the_run_goes_on(
+async def test_a_run_with_a_row_that_cannot_be_read_ends_the_router(
     store: PostgresStore, db: Database, make: Maker
 ) -> None:
-    said: list[tuple[Job, Attempt]] = []
-
-    def died(job: Job, attempt: Attempt) -> Acceptance:
-        said.append((job, attempt))
-        return make.acceptance(endpoint="router", jobs=())
-
-    await store.recover(nodes=(), now=FAR, on_interrupt_dead=NOBODY, died=died)
-    await store.accept(make.acceptance(jobs=a_chain(make)))
-    await run(db, "UPDATE jobs SET kind = 99 WHERE rule = 'a'")
-    batch = await store.lease({"erp": 3}, lease="9/1", now=FAR)
-    ((job, attempt),) = said
-    assert batch.corrupt == (job.id,)
-    assert (job.state, job.reason, attempt.outcome, attempt.reason) == (
-        "dead", "corrupt", "dead", "corrupt"
-    )  # fmt: skip
-    assert await states(db) == {"a": "dead", "b": "cancelled"}
-    assert await rows(db, "SELECT count(*) FROM deliveries") == [(2,)]
-
-
-async def test_a_job_whose_needs_cannot_be_read_holds_up_no_other_of_its_run(
-    store: PostgresStore, db: Database, make: Maker
-) -> None:
-    await store.accept(make.acceptance(jobs=a_chain(make)))
-    await run(db, "UPDATE jobs SET needs = '[7]' WHERE rule = 'b'")
+    chain = a_chain(make)
+    await store.accept(make.acceptance(jobs=chain))
     job = await lease_one(store, lease="9/1")
-    assert (await store.settle(a_settlement(job))).freed == (("erp", START_MS),)
-    batch = await store.lease({"erp": 3}, lease="9/2", now=FAR)
-    assert (batch.jobs, len(batch.corrupt)) == ((), 1)
-    assert await states(db) == {"a": "succeeded", "b": "dead"}
+    await run(db, "UPDATE jobs SET needs = '[7]' WHERE rule = 'b'")
+    with pytest.raises(Damaged, match=chain[1].id):
+        await store.settle(a_settlement(job))
+    assert chain[1].id in store.failure.result()
 
 
-async def test_one_that_is_reclaimed_and_cannot_be_read_is_dead(
+async def test_a_job_that_is_to_be_reclaimed_and_cannot_be_read_ends_the_router(
     store: PostgresStore, db: Database, make: Maker
 ) -> None:
-    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "ab"]))
+    made = [make.job(rule=rule) for rule in "ab"]
+    await store.accept(make.acceptance(jobs=made))
     await store.lease({"erp": 2}, lease="9/1", now=FAR)
     await run(db, "UPDATE jobs SET kind = 99 WHERE rule = 'a'")
-    assert await store.recover(nodes={"9"}, now=FAR, on_interrupt_dead=NOBODY) == Recovered(1, 1)
-    assert await states(db) == {"a": "dead", "b": "available"}
-    batch = await store.lease({"erp": 2}, lease="8/1", now=FAR)
-    assert ([work.job.rule for work in batch.jobs], len(batch.corrupt)) == (["b"], 1)
+    with pytest.raises(Damaged, match=made[0].id):
+        await store.recover(nodes={"9"}, now=FAR, on_interrupt_dead=NOBODY)
+    assert await rows(db, "SELECT count(*) FROM queue WHERE lease = '9/1'") == [(2,)]

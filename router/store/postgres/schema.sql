@@ -244,6 +244,29 @@ CREATE TABLE audit (
     peer text,
     verb text NOT NULL,
     asked bytea NOT NULL,               -- JSON
-    count bigint NOT NULL
+    count bigint NOT NULL,
+    way text                            -- page, api or command; NULL: by the router
 );
 CREATE INDEX audit_by_time ON audit (at);
+
+-- What happened in spans of time, for charts: routers count in memory and add it up here now and then.
+
+CREATE TABLE activity (
+    span_s integer NOT NULL,            -- 0: ever
+    at bigint NOT NULL,                 -- when the span began
+    kind text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,     -- of an endpoint or a target
+    detail text COLLATE "C" NOT NULL,   -- a result, a reason, an outcome
+    count bigint NOT NULL,
+    total bigint NOT NULL,              -- of what was measured
+    most bigint NOT NULL,
+    PRIMARY KEY (span_s, at, kind, name, detail)
+);
+
+-- Deliveries of which something is still to be taken out: those that were looked at too early.
+
+CREATE TABLE redactions (
+    delivery uuid PRIMARY KEY,
+    due_at bigint NOT NULL              -- when it is looked at again
+);
+CREATE INDEX redactions_due ON redactions (due_at);
