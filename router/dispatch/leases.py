@@ -8,7 +8,7 @@ from itertools import count
 from typing import NamedTuple, cast
 
 from router.clock import Clock
-from router.dispatch.lease_plan import Wanted, counted
+from router.dispatch.lease_plan import Wanted
 from router.dispatch.lost_leases import LostLeases
 from router.model.job import Job
 from router.store.protocol import DispatchStore
@@ -88,11 +88,12 @@ class Leases:
 
     def ask(self, wanted: Wanted, now: int) -> None:
         """Lease what is wanted; its slots are held."""
-        slots, ahead, both = counted(wanted)
+        slots = {target: share.room for target, share in wanted.items()}
+        kinds = {target: share.kind for target, share in wanted.items() if share.kind is not None}
         asked = Asked(wanted, self.token(), now)
         try:
-            fresh = self._fresh(both, now)
-            answer = self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
+            fresh = self._fresh(slots, now)
+            answer = self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, kinds=kinds)
             call = asyncio.ensure_future(
                 answer if self._known is None else _when_known(answer, self._known)
             )

@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from router.errors import StoreInUse, StoreRefused
-from router.store.sqlite.begin_marks import TABLE_BYTES, BeginMarks
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
@@ -23,7 +22,7 @@ _CLAIM = 0x4000_0400
 """The byte of a store that its writer locks; those that SQLite locks lie before it."""
 
 _HOLDER_BYTES = 32
-"""Of a lock file, for the process that has it; behind them lie the marks of what has begun."""
+"""Of a lock file, for the process that has it."""
 
 
 class Lock:
@@ -77,10 +76,6 @@ class Lock:
         self._put_back()
         return None
 
-    def marks(self) -> BeginMarks:
-        """The marks that the lock file has, to be read and added to until `close`."""
-        return BeginMarks(lambda: self._descriptors[0] if self._descriptors else -1, _HOLDER_BYTES)
-
     def close(self) -> None:
         """Give the right up. The file stays: removing it would let two servers each lock one."""
         while self._descriptors:
@@ -94,8 +89,6 @@ class Lock:
         with suppress(StoreRefused, OSError):
             fresh = _locked(self._file, self._path)
             try:
-                table = os.pread(self._descriptors[0], TABLE_BYTES, _HOLDER_BYTES)
-                os.pwrite(fresh, table, _HOLDER_BYTES)
                 os.dup2(fresh, self._descriptors[0], inheritable=False)
             finally:
                 os.close(fresh)
@@ -110,10 +103,6 @@ class NoLock(Lock):
 
     def gone(self) -> None:
         """It cannot be taken away."""
-
-    def marks(self) -> BeginMarks:
-        """In memory alone, as the store is."""
-        return BeginMarks(None, 0)
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -91,28 +91,6 @@ async def test_what_was_handed_over_and_has_not_begun_is_given_back(bench: Bench
 
 
 @on_bench
-async def test_what_was_leased_ahead_is_given_back(bench: Bench) -> None:
-    async def how(_job: Job) -> Outcome:
-        await asyncio.sleep(0.02)
-        return Done()
-
-    bench.act.how = how
-    dispatcher = await _starts(bench)
-    await bench.commit_and_wake(*bench.new(40, kind="shell", target="r/sh"))
-    await asyncio.sleep(0.11)  # between two beginnings
-    dispatcher.hold_back()
-    running = [name for name, state in bench.states().items() if state == "running"]
-    begun = set(bench.act.names())
-    assert set(running) - begun, "else nothing was leased ahead"
-    await asyncio.sleep(0.5)
-    assert set(bench.act.names()) == begun
-    assert "running" not in bench.states().values()
-    dispatcher.start_until(bench.clock.monotonic() + LONG_S)
-    await asyncio.sleep(6)
-    assert len(bench.act.names()) == 40, "each ran once"
-
-
-@on_bench
 async def test_a_lease_that_is_answered_too_late_begins_nothing(bench: Bench) -> None:
     async def pause() -> None:
         await asyncio.sleep(0.5)
