@@ -74,6 +74,7 @@ class Dispatcher:
             changed=self._alarm.ring,
         )
         self._leases = self._make_leases(node)
+        self._leases.held = bounds.held
         self._runner = self._make_runner(actions, rng)
         self._sweeper = Sweeper(
             store,
@@ -209,6 +210,17 @@ class Dispatcher:
     def start_until(self, moment: float) -> None:
         """Start work until this moment of monotonic time."""
         self._leases.until = moment
+        self._alarm.ring()
+
+    @property
+    def held(self) -> bool:
+        """Whether no job runs until `end_hold`."""
+        return self._leases.held
+
+    def end_hold(self) -> None:
+        """Run jobs from now on: those that are due, at once."""
+        self._leases.held = False
+        self._sweep_soon.ring()
         self._alarm.ring()
 
     def hold_back(self) -> None:

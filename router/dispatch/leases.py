@@ -37,7 +37,7 @@ class Leases:
     """
     Leases jobs under tokens of its own, `<node>/<number>`; several may be under way.
     `until` when (monotonic time) they are sure to be left to the `node`, nothing is leased after;
-    infinite: whoever has a store alone is asked no time.
+    infinite: whoever has a store alone is asked no time. While `held` nothing is leased at all.
 
     Each ends by `leased` or by `failed`, on the loop. After one that failed the store is left alone
     for a moment, and what it may have leased all the same is `lost`.
@@ -62,6 +62,7 @@ class Leases:
         self._numbers = count(1)
         self._pause = self._after = 0.0
         self.until = math.inf
+        self.held = False
         self.under_way: set[asyncio.Future[LeaseBatch]] = set()
 
     def rejoined(self, node: str) -> None:
@@ -73,7 +74,9 @@ class Leases:
         return f"{self._prefix}{next(self._numbers)}"
 
     def are_safe(self) -> bool:
-        """Whether nobody takes over yet what the node leases."""
+        """Whether jobs may start: not held, and nobody takes over yet what the node leases."""
+        if self.held:
+            return False
         return self.until == math.inf or self._clock.monotonic() < self.until
 
     def holds(self, job: Job) -> bool:

@@ -61,8 +61,9 @@ class DispatchSettings:
     the store has not taken; a result is offered for `patience_s`. That of one whose action never
     waits is written with the next deliveries, or `settle_within_s` later.
     `guard_s` past its own time limit an action is taken for defective and cancelled.
-    `dry` says that the actions given only describe what they would do, `shared` that other nodes
-    run jobs of the same store: of targets' limits only this node's shares hold then.
+    `dry` says that the actions given only describe what they would do, `held` that no job runs
+    until `end_hold`, `shared` that other nodes run jobs of the same store: of targets' limits only
+    this node's shares hold then.
     """
 
     totals: Mapping[ActionKind, int] = field(default_factory=lambda: TOTALS)
@@ -74,4 +75,5 @@ class DispatchSettings:
     settle_within_s: float = 0.002
     guard_s: float = 10.0
     dry: bool = False
+    held: bool = False
     shared: bool = False

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from router.errors import StoreInUse, StoreRefused
+from router.errors import StoreRefused
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
@@ -51,8 +51,7 @@ class Lock:
         From now on, the store being open: lock it too, and know its files again.
 
         Raises:
-            StoreInUse: another router has it.
-            StoreRefused: it is not there any more.
+            StoreRefused: another router has it, or it is not there any more.
         """
         self._descriptors.append(_claimed(self._path))
         names = (str(self._path), f"{self._path}-wal")
@@ -183,7 +182,7 @@ def _locked(file: Path, store: Path) -> int:
     except OSError as error:
         holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
-        raise StoreInUse(
+        raise StoreRefused(
             f"{store} is in use by another router (process {holder or 'unknown'})"
         ) from error
     try:
@@ -206,7 +205,7 @@ def _claimed(store: Path) -> int:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _CLAIM)
     except OSError as error:
         os.close(descriptor)
-        raise StoreInUse(
+        raise StoreRefused(
             f"{store} is in use by another router, whose lock file was removed"
         ) from error
     return descriptor
