@@ -11,8 +11,7 @@ An exception exists only where some caller acts differently on it:
     ├── SecretMissing        a secret is empty or absent: refuse to start
     ├── StoreUnavailable     ours, outcome perhaps unknown: 503, the sender sends again
     ├── StoreRefused         the store cannot be opened: refuse to start
-    │   ├── StoreAbsent      there is none yet: a reader answers as from an empty one
-    │   └── StoreInUse       a router has it: a command says how that one can be asked
+    │   └── StoreAbsent      there is none yet: a reader answers as from an empty one
     ├── NotFound             an operator named something that is not there: exit 1
     │   └── AmbiguousId        or several things at once: more of the id is needed
     └── UsageError           a command's words are wrong: exit 2
@@ -123,10 +122,6 @@ class StoreRefused(RouterError):
 
 class StoreAbsent(StoreRefused):
     """There is no store yet: nothing has been received."""
-
-
-class StoreInUse(StoreRefused):
-    """Another router has the store; the text says which process, if that is known."""
 
 
 class NotFound(RouterError):

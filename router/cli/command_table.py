@@ -28,6 +28,7 @@ GROUPS: Mapping[str, Rows] = {
     "Do something about it": {
         "replay": ("router.cli.replay", "Run stored deliveries or jobs again, as new jobs."),
         "revive": ("router.cli.operate", "Try dead jobs again from the start."),
+        "resume": ("router.cli.operate", "Run jobs, where `serve --hold` holds them."),
         "cancel": ("router.cli.operate", "End jobs that have not run yet."),
         "erase": ("router.cli.erase", "Erase one person's data, and all that came of it."),
     },

@@ -12,7 +12,7 @@ from router.cli.operate import IDS, PLACE
 from router.cli.operator_access import act
 from router.cli.options import Options
 from router.cli.output import counted, note, print_json, print_table, timestamp, visible
-from router.cli.remote import Verbs
+from router.cli.remote import RemoteOperator
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound
 from router.legible import size_text
@@ -64,7 +64,7 @@ def erase(
     chosen = selector if is_narrowed(selector) else None
     request = EraseRequest(ids, chosen, cancel=cancel, vacuum=vacuum)
     request = _agreed(place, request, consent)
-    answer, _ = act(place, lambda verbs: _erased(verbs, request))
+    answer = act(place, lambda verbs: _erased(verbs, request))
     if place.server is None:
         _, ruleset = place.working()
         forget_naming(ruleset.server.state.parent, texts_of(request))
@@ -80,7 +80,7 @@ def _agreed(place: Options, request: EraseRequest, consent: Consent) -> EraseReq
         return request
     if not consent.dry_run:
         refuse_silence(quiet=place.as_json)
-    plan, _ = act(place, lambda verbs: verbs.plan_erase(request))
+    plan = act(place, lambda verbs: verbs.plan_erase(request))
     _show_plan(place, plan)
     if consent.dry_run or not (plan.deliveries or plan.vacuum):
         raise click.exceptions.Exit(0)
@@ -113,7 +113,7 @@ def _show_plan(place: Options, plan: ErasurePlan) -> None:
         )
 
 
-async def _erased(verbs: Verbs, request: EraseRequest) -> ErasureProgress:
+async def _erased(verbs: RemoteOperator, request: EraseRequest) -> ErasureProgress:
     """The erasure when it is done, or waits for jobs or for readers of the store's file."""
     answer = await verbs.erase(request)
     polls = 0
@@ -148,7 +148,7 @@ def _report(answer: ErasureProgress) -> None:
 
 
 def _show_status(place: Options) -> None:
-    found, _ = act(place, lambda verbs: verbs.known_erasures())
+    found = act(place, lambda verbs: verbs.known_erasures())
     if place.as_json:
         print_json(found)
         return

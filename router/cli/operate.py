@@ -1,4 +1,4 @@
-"""`router cancel` and `revive`: through the running server, else under the store's lock."""
+"""`router cancel`, `revive` and `resume`, at the running server."""
 
 import click
 
@@ -30,7 +30,7 @@ def cancel(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent:
     With --replay, that replay also makes no more jobs. A selection shows its plan first, and asks.
     """
     request = _agreed("cancel", place, ids, selector, consent)
-    answer, _ = act(place, lambda verbs: verbs.cancel(request))
+    answer = act(place, lambda verbs: verbs.cancel(request))
     text = f"{counted(answer.cancelled, 'job')} cancelled"
     print_answer(answer, text, as_json=place.as_json)
     _note_limit(selector, answer.cancelled)
@@ -48,12 +48,24 @@ def revive(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent:
     A selection shows its plan first, and asks.
     """
     request = _agreed("revive", place, ids, selector, consent)
-    answer, offline = act(place, lambda verbs: verbs.revive(request))
+    answer = act(place, lambda verbs: verbs.revive(request))
     print_answer(answer, f"{counted(answer.revived, 'job')} revived", as_json=place.as_json)
     if not place.as_json:
         _note_newer(place, answer)
     _note_limit(selector, answer.revived)
-    note_waits(offline and not place.as_json and answer.revived > 0)
+
+
+@click.command()
+@PLACE
+def resume(*, place: Options) -> None:
+    """
+    Run jobs at a router that `serve --hold` holds: those that are due, at once.
+
+    A paused target is resumed by `router targets resume NAME`.
+    """
+    answer = act(place, lambda verbs: verbs.run())
+    text = "resumed: jobs run" if answer.changed else "not held: jobs run anyway"
+    print_answer(answer, text, as_json=place.as_json)
 
 
 def _agreed(
@@ -64,7 +76,7 @@ def _agreed(
     request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
 
     def planned() -> OperatorPlan:
-        plan, _ = act(place, lambda verbs: verbs.plan_change(verb, request))
+        plan = act(place, lambda verbs: verbs.plan_change(verb, request))
         show_plan(place, plan, _DONE[verb])
         _note_newer(place, plan)
         return plan
@@ -86,9 +98,3 @@ def _note_newer(place: Options, found: OperatorPlan | Revived) -> None:
 def _note_limit(selector: Criteria, count: int) -> None:
     if selector.limit is not None and count >= selector.limit:
         note(f"that is --limit {selector.limit}; run it again for the rest")
-
-
-def note_waits(waits: bool) -> None:
-    """Note, if it is so, that no server here runs the jobs; others on the same store may."""
-    if waits:
-        note("no server runs here: the jobs wait for a `router serve` on this store")

@@ -1,9 +1,8 @@
-"""
-How a command asks and acts: at the server that `--server` names, at the one here, or on the store.
-"""
+"""How a command asks a server or the store, and acts at a server."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,8 +11,8 @@ from router.cli.admin import AdminClient, NoServer, NotAdminApi, OtherStore
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.cli.output import note, visible
-from router.cli.remote import Questions, RemoteOperator, Verbs
-from router.errors import NotFound, RouterError, StoreInUse
+from router.cli.remote import Questions, RemoteOperator
+from router.errors import RouterError
 
 if TYPE_CHECKING:
     from router.operator.answers import Dead, Deliveries, Jobs
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+START = (
+    "start `router serve`, or `router serve --hold` to change something before any job runs; "
+    "one that listens elsewhere is named by --admin"
+)
 _COUNTS_WITHIN_S = 2.0
 """A server that takes longer to write its counts is not waited for: the store tells the rest."""
 
@@ -83,49 +86,27 @@ def ask_store(
     return asyncio.run(answer())
 
 
-def act(options: Options, verb: Callable[[Verbs], Coroutine[Any, Any, T]]) -> tuple[T, bool]:
+@contextmanager
+def acting(options: Options, ruleset: "Ruleset | None" = None) -> Iterator[AdminClient]:
     """
-    What a verb answers: of the server, else on the store under its lock; and whether no server
-    runs.
+    A client of the server that `--server` names, else of the one here, to change something there.
 
     Raises:
-        NotFound: there is no store yet.
+        NoServer: none runs there.
     """
-    if options.server is not None:
-        with AdminClient.of(options) as client:
-            return asyncio.run(verb(RemoteOperator(client))), False
-    return asyncio.run(act_here(*options.working(), verb))
-
-
-async def act_here(
-    options: Options,
-    ruleset: "Ruleset",
-    verb: Callable[[Verbs], Coroutine[Any, Any, T]],
-    *,
-    makes_store: bool = False,
-) -> tuple[T, bool]:
-    """
-    As `act`, at the server of these rules. `makes_store`: it need not be there yet.
-
-    Raises:
-        StoreInUse: a router has the store, and does not answer at the address of these rules.
-    """
-    from router.wiring.offline import open_verbs
-    from router.wiring.stores import exists
-
     with AdminClient.of(options, ruleset) as client:
-        if client.is_there():
-            return await verb(RemoteOperator(client)), False
-    store = ruleset.server.store
-    if not makes_store and not await asyncio.to_thread(exists, store):
-        raise NotFound(f"nothing has been received yet: there is no store {store}")
-    try:
-        async with open_verbs(ruleset) as verbs:
-            return await verb(verbs), True
-    except StoreInUse as error:
-        where, _ = client.address
-        hint = f"nobody answers at {where}: name its admin address by --admin or --server"
-        raise StoreInUse(f"{error}; {hint}") from error
+        try:
+            yield client
+        except NoServer as error:
+            if options.server is not None:
+                raise
+            raise NoServer(f"{error.message}: {START}") from None
+
+
+def act(options: Options, verb: Callable[[RemoteOperator], Coroutine[Any, Any, T]]) -> T:
+    """What a verb answers. Raises as `acting`."""
+    with acting(options) as client:
+        return asyncio.run(verb(RemoteOperator(client)))
 
 
 def note_examined(found: "Deliveries | Jobs | Dead") -> None:

@@ -1,8 +1,8 @@
 """`router recover`: what a sender could not deliver is asked for again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import click
@@ -10,13 +10,10 @@ import click
 from router.cli.admin import AdminClient
 from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.endpoint_argument import endpoint_argument
-from router.cli.options import Options, addressed, place_options
+from router.cli.operator_access import acting
+from router.cli.options import Options, place_options
 from router.cli.output import counted, note, print_json, print_table, timestamp, visible, when
 from router.model.recovery import Recovery, RecoveryPlan
-from router.operator.requests import LOCAL, By
-
-if TYPE_CHECKING:
-    from router.operator.protocol import Recovering
 
 POLL_S = 1.0
 T = TypeVar("T")
@@ -45,12 +42,12 @@ def recover(
     if not consent.dry_run and not consent.yes:
         refuse_silence(quiet=place.as_json)
     if not consent.yes:
-        plan = _at(place, endpoint, lambda senders: senders.plan(endpoint, begin))
+        plan = _at(place, lambda senders: senders.plan(endpoint, begin))
         _show(place, plan)
         if consent.dry_run or not plan.missed:
             return
         click.confirm("Recover them?", abort=True)
-    run = _at(place, endpoint, lambda senders: _done(senders, endpoint, begin))
+    run = _at(place, lambda senders: _done(senders, endpoint, begin))
     _report(place, run)
     if run.state != "done" or run.failed:
         ctx.exit(1)
@@ -65,33 +62,15 @@ def _instant(text: str | None) -> int | None:
     return instant(text, SystemClock().now())
 
 
-def _at(place: Options, endpoint: str, ask: "Callable[[Recovering], Awaitable[T]]") -> T:
-    """The answer of the server, else of a run on the store under its lock."""
-    if place.server is not None:
-        with AdminClient.of(place) as client:
-            return asyncio.run(_asked(ask, RemoteRecoveries(client)))
-    place, ruleset = place.working()
-    addressed(ruleset, endpoint)
-
-    async def here() -> T:
-        from router.wiring.recovery import open_recoveries
-
-        with AdminClient.of(place, ruleset) as client:
-            if client.is_there():
-                return await ask(RemoteRecoveries(client))
-        async with open_recoveries(ruleset, place.environ) as recoveries:
-            return await ask(recoveries)
-
-    return asyncio.run(here())
+def _at(place: Options, ask: "Callable[[RemoteRecoveries], Coroutine[Any, Any, T]]") -> T:
+    """The answer of the server."""
+    with acting(place) as client:
+        return asyncio.run(ask(RemoteRecoveries(client)))
 
 
-async def _asked(ask: "Callable[[Recovering], Awaitable[T]]", senders: "Recovering") -> T:
-    return await ask(senders)
-
-
-async def _done(senders: "Recovering", endpoint: str, since: int | None) -> Recovery:
+async def _done(senders: "RemoteRecoveries", endpoint: str, since: int | None) -> Recovery:
     """The run at its end, however long the server takes."""
-    run = await senders.recover(endpoint, since, LOCAL)
+    run = await senders.recover(endpoint, since)
     try:
         while run.state == "running":
             note(f"{counted(run.seen, 'delivery')} looked at so far, {run.missed} missed")
@@ -114,7 +93,7 @@ class RemoteRecoveries:
         asked = {"endpoint": endpoint, "since": since, "dry_run": True}
         return self._client.post("/api/recover", asked, RecoveryPlan)
 
-    async def recover(self, endpoint: str, since: int | None, _by: By = LOCAL) -> Recovery:
+    async def recover(self, endpoint: str, since: int | None) -> Recovery:
         """Begin a run, or look at the one that runs."""
         return self._client.post("/api/recover", {"endpoint": endpoint, "since": since}, Recovery)
 

@@ -32,11 +32,9 @@ from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
 
 if TYPE_CHECKING:
     from router.operator.questions import StoreQuestions
-    from router.operator.verbs import StoreVerbs
 
 Questions: TypeAlias = "StoreQuestions | RemoteOperator"
-Verbs: TypeAlias = "StoreVerbs | RemoteOperator"
-"""What a command asks, and does: on the store, or at a server. Both answer alike."""
+"""What a command asks: the store, or a server. Both answer alike."""
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 """Lines of an answer of the API."""
@@ -175,6 +173,10 @@ class RemoteOperator:
     async def resume(self, request: TargetRequest, _by: By = LOCAL) -> answers.TargetChanged:
         """Call it again."""
         return self._post("resume", request, answers.TargetChanged)
+
+    async def run(self) -> answers.Resumed:
+        """Run jobs, if it is held."""
+        return self._client.post("/api/run", {}, answers.Resumed)
 
     async def prune(self, request: PruneRequest, _by: By = LOCAL) -> answers.PruneProgress:
         """A bounded piece of retention."""

@@ -7,11 +7,11 @@ import click
 
 from router.cli.confirm import agreed, check_chosen, show_plan
 from router.cli.consent import Consent, consent_options
-from router.cli.operate import IDS, PLACE, note_waits
+from router.cli.operate import IDS, PLACE
 from router.cli.operator_access import act
 from router.cli.options import Options, same_place
 from router.cli.output import counted, note, print_json, span, timestamp
-from router.cli.remote import Verbs
+from router.cli.remote import RemoteOperator
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import UsageError
 from router.model.selector import Criteria
@@ -64,18 +64,17 @@ def replay(
         return ReplayRequest(ids, chosen, recorded, per_second(rate), name, again)
 
     def planned() -> OperatorPlan:
-        plan, _ = act(place, lambda verbs: verbs.plan_replay(request()))
+        plan = act(place, lambda verbs: verbs.plan_replay(request()))
         _show(place, plan)
         return plan
 
     request().check()
     selector = agreed(place, selector, consent, planned, "Replay them?")
-    answer, offline = act(place, lambda verbs: _made(verbs, request()))
+    answer = act(place, lambda verbs: _made(verbs, request()))
     if place.as_json:
         print_json(answer)
     else:
         _report(answer)
-    note_waits(offline and not place.as_json and answer.jobs > 0)
 
 
 def per_second(text: str) -> float | None:
@@ -94,7 +93,7 @@ def per_second(text: str) -> float | None:
     return float(number) / seconds
 
 
-async def _made(verbs: Verbs, request: ReplayRequest) -> ReplayProgress:
+async def _made(verbs: RemoteOperator, request: ReplayRequest) -> ReplayProgress:
     """The replay when its jobs are made, however long the server takes."""
     answer = await verbs.replay(request)
     try:

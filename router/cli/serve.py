@@ -16,8 +16,9 @@ from router.errors import UsageError
 @rules_argument
 @place_options("serve_dev", "store", "listen", "admin")
 @click.option("--dry", is_flag=True, help="Record what actions would do, run none.")
+@click.option("--hold", is_flag=True, help="Store and answer; run no job until `router resume`.")
 @click.pass_context
-def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
+def serve(ctx: click.Context, *, place: Options, dry: bool, hold: bool) -> None:
     """Receive deliveries, store them, run the actions of matching rules. Ctrl-C drains and ends."""
     from router.undumpable import make_undumpable
 
@@ -46,6 +47,7 @@ def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
         rules=place.rules,
         dev=place.dev,
         dry=dry,
+        hold=hold,
         overrides=place.overrides(),
         human=sys.stderr.isatty() and not place.as_json,
         sockets=sockets,

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,16 @@ import msgspec
 
 from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
-from router.cli.operator_access import act
 from router.cli.options import Options, place_options
 from router.cli.output import aged, counted, note, print_answer, print_json, states, timestamp
-from router.cli.remote import RemoteOperator, Verbs
-from router.errors import ConfigError, RouterError, UsageError
+from router.cli.remote import RemoteOperator
+from router.errors import ConfigError, NotFound, RouterError, UsageError
 from router.legible import size_text
 from router.operator.requests import BackupNote, PruneRequest
 
 if TYPE_CHECKING:
     from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
+    from router.operator.answers import PruneProgress
     from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -180,11 +181,7 @@ def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
     deliveries use the freed space.
     """
     age = _age(older_than)
-    answer = (
-        _prunable(place, age)
-        if dry_run
-        else act(place, lambda verbs: _pruned(verbs, PruneRequest(age)))[0]
-    )
+    answer = _prunable(place, age) if dry_run else asyncio.run(_pruned(place, PruneRequest(age)))
     deliveries = counted(answer["deliveries"], "delivery")
     keys = counted(answer["keys"], "expired key")
     verb = "would be removed" if dry_run else "removed"
@@ -222,11 +219,35 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     return {"deliveries": deliveries, "keys": keys}
 
 
-async def _pruned(verbs: Verbs, request: PruneRequest) -> dict[str, Any]:
-    """A piece at a time, so that no request takes long."""
+async def _pruned(place: Options, request: PruneRequest) -> dict[str, Any]:
+    """By the server, else on the store under its lock; a piece at a time: no request takes long."""
+    from router.cli.local_audit import local_line
+    from router.clock import SystemClock
+    from router.operator import retention
+    from router.wiring.stores import exists, open_store
+
+    with AdminClient.of(place) as client:
+        if place.server is not None or client.is_there():
+            return await _all_pieces(lambda: RemoteOperator(client).prune(request))
+    (_, ruleset), clock = place.working(), SystemClock()
+    if not await asyncio.to_thread(exists, ruleset.server.store):
+        raise NotFound(f"nothing has been received yet: there is no store {ruleset.server.store}")
+    store = await open_store(ruleset.server.store, clock=clock)
+    try:
+        now, age = clock.ledger(), request.older_than
+        limits = retention.retain(ruleset, now, finished_before=None if age is None else now - age)
+        found = await _all_pieces(lambda: retention.prune(store, limits, clock=clock))
+        line = local_line("prune", msgspec.to_builtins(request))
+        await store.note(msgspec.structs.replace(line, count=found["deliveries"]))
+        return found
+    finally:
+        await store.close()
+
+
+async def _all_pieces(prune: Callable[[], Awaitable["PruneProgress"]]) -> dict[str, Any]:
     total = Counter({"deliveries": 0, "keys": 0})
     while True:
-        done = await verbs.prune(request)
+        done = await prune()
         total.update(deliveries=done.deliveries, keys=done.keys)
         if not done.more:
             return dict(total)

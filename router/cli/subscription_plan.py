@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from router.cli.open_store import read_store
-from router.cli.operator_access import act_here
+from router.cli.operator_access import acting
 from router.cli.options import Options, addressed
+from router.cli.remote import RemoteOperator
 from router.cli.wanted_events import rules_of
 from router.config.settings import parsed_url
 from router.egress import is_local_name
@@ -322,18 +323,13 @@ def known_scopes(address: StoreAddress, base: str) -> tuple[str, ...] | None:
 
 
 async def remember_scopes(place: Options, ruleset: Ruleset, granted: GrantedScopes) -> None:
-    """Make these durable. Raises StoreRefused: as `remember`."""
-    request = RememberRequest(scopes=(granted,))
-    await act_here(place, ruleset, lambda verbs: verbs.remember(request), makes_store=True)
+    """Make these durable. Raises: as `acting`."""
+    with acting(place, ruleset) as client:
+        await RemoteOperator(client).remember(RememberRequest(scopes=(granted,)))
 
 
 async def remember(place: Options, ruleset: Ruleset, facts: Mapping[str, Any]) -> None:
-    """
-    Make these durable; None as a value forgets one. Through the running server, else under the
-    store's lock, which is held no longer than one write takes.
-
-    Raises:
-        StoreRefused: neither a server nor we could write them.
-    """
+    """Make these durable; None as a value forgets one. Raises: as `acting`."""
     request = msgspec.convert({"facts": dict(facts)}, RememberRequest)
-    await act_here(place, ruleset, lambda verbs: verbs.remember(request), makes_store=True)
+    with acting(place, ruleset) as client:
+        await RemoteOperator(client).remember(request)

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from router.cli.generations import rules_to_read
+from router.cli.operator_access import acting
 from router.cli.options import Options
 from router.cli.output import (
     counted,
@@ -56,6 +57,9 @@ def create(place: Options, name: str, given: dict[str, Any]) -> bool:
         UsageError: the plan cannot be made, or nobody could confirm it.
     """
     place, ruleset = place.working()
+    if not given["dry_run"]:
+        with acting(place, ruleset) as client:  # or nobody could remember what was made
+            client.status()
     plan = _plan(place, ruleset, endpoint_of(ruleset, name), given)
     asking = not given["yes"] and not given["dry_run"] and bool(plan.wanted)
     if asking and (place.as_json or not sys.stdin.isatty()):

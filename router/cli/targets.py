@@ -51,7 +51,7 @@ def targets(ctx: click.Context, *, place: Options) -> None:
 @PLACE
 def pause(*, place: Options, name: str, reason: str) -> None:
     """Call a target no more until it is resumed; its jobs wait."""
-    answer, _ = act(place, lambda verbs: verbs.pause(TargetRequest(name, reason)))
+    answer = act(place, lambda verbs: verbs.pause(TargetRequest(name, reason)))
     word = "paused" if answer.changed else "was paused already"
     resume = f"router targets resume {name}{same_place()}"
     print_answer(
@@ -67,7 +67,7 @@ def pause(*, place: Options, name: str, reason: str) -> None:
 @PLACE
 def resume(*, place: Options, name: str, reason: str) -> None:
     """Call a paused or failing target again, gently at first."""
-    answer, _ = act(place, lambda verbs: verbs.resume(TargetRequest(name, reason)))
+    answer = act(place, lambda verbs: verbs.resume(TargetRequest(name, reason)))
     word = "resumed" if answer.changed else "was called anyway"
     print_answer(answer, f"{name} {word}; {answer.jobs} job(s) go on", as_json=place.as_json)
 

@@ -1,10 +1,8 @@
 """`router token`: who may look at a router, and change something, by a name of their own."""
 
-import asyncio
-
 import click
 
-from router.cli.operator_access import act, act_here, ask
+from router.cli.operator_access import act, ask
 from router.cli.options import Options, place_options
 from router.cli.output import note, print_answer, print_json, print_list, when
 from router.cli.paging import paged
@@ -12,7 +10,7 @@ from router.cli.redraw import watched
 from router.clock import SystemClock
 from router.model.settings import ROLES, AdminRole
 from router.operator.requests import TokenName, TokenRequest
-from router.operator.token_answers import NewToken, TokenRow
+from router.operator.token_answers import TokenRow
 from router.store.time_text import deadline
 
 PLACE = place_options("dev", "store", "admin", "server")
@@ -47,7 +45,7 @@ def new(*, place: Options, name: str, role: AdminRole, bodies: bool, until: str 
     """
     end = None if until is None else deadline(until, SystemClock().now())
     request = TokenRequest(name, role, bodies, end)
-    made = _made(place, request)
+    made = act(place, lambda verbs: verbs.new_token(request))
     if place.as_json:
         print_json(made)
     else:
@@ -75,17 +73,8 @@ def revoke(*, place: Options, name: str) -> None:
     The sessions of the pages that it began end too; other routers of a database follow within a
     second.
     """
-    answer, _ = act(place, lambda verbs: verbs.revoke_token(TokenName(name)))
+    answer = act(place, lambda verbs: verbs.revoke_token(TokenName(name)))
     print_answer(answer, f"{name} revoked: it opens nothing any more", as_json=place.as_json)
-
-
-def _made(place: Options, request: TokenRequest) -> NewToken:
-    """Before the first delivery, too: then there is no store yet."""
-    if place.server is not None:
-        return act(place, lambda verbs: verbs.new_token(request))[0]
-    working = place.working()
-    acted = act_here(*working, lambda verbs: verbs.new_token(request), makes_store=True)
-    return asyncio.run(acted)[0]
 
 
 def _cells(row: TokenRow) -> list[str]:

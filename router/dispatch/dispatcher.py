@@ -9,7 +9,6 @@ from router.dispatch.alarm import Alarm, none_left
 from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
 from router.dispatch.hand_over import HandOver
-from router.dispatch.in_hand import InHand
 from router.dispatch.lease_plan import LeasePlan, Wanted
 from router.dispatch.leases import Asked, Leases
 from router.dispatch.live import DispatchRules, DispatchSettings
@@ -64,10 +63,7 @@ class Dispatcher:
             self.breakers.limits, clock, totals, body_bytes=bounds.body_bytes, shared=bounds.shared
         )
         self._fairness = Fairness()
-        self._in_hand = self._make_in_hand()
-        self._plan = LeasePlan(
-            self._slots, self.breakers, totals, live.kind_of, ahead=self._in_hand.more
-        )
+        self._plan = LeasePlan(self._slots, self.breakers, totals, live.kind_of)
         self._alarm, self._sweep_soon = Alarm(clock), Alarm(clock)
         self.shares = NodeShares(
             self._slots,
@@ -78,6 +74,7 @@ class Dispatcher:
             changed=self._alarm.ring,
         )
         self._leases = self._make_leases(node)
+        self._leases.held = bounds.held
         self._runner = self._make_runner(actions, rng)
         self._sweeper = Sweeper(
             store,
@@ -101,20 +98,6 @@ class Dispatcher:
         self.reserve, self.release = self._handed.reserve, self._handed.release
         self.hand_over = self._handed.hand_over
         self._is_soon = self._draining = False
-
-    def _make_in_hand(self) -> InHand:
-        return InHand(
-            self._slots,
-            self._clock,
-            self._settings.totals,
-            said=self._store.began,
-            begin=self._begin,
-            give_back=self._put_back_unheld,
-            pass_on=lambda target, kind: (
-                target in self.breakers.unhealthy or self._plan.others_wait(target, kind)
-            ),
-            may_wait=self._live.may_wait,
-        )
 
     def _make_leases(self, node: str) -> Leases:
         others = self._live.others
@@ -217,7 +200,7 @@ class Dispatcher:
         """
         self._draining = True
         self._alarm.ring()
-        self._give_back_unbegun()
+        self._handed.give_back_all()
         await self._quiet(grace_s)
         self._runner.interrupt()
         await self._quiet(LAST_SETTLES_S)
@@ -229,19 +212,26 @@ class Dispatcher:
         self._leases.until = moment
         self._alarm.ring()
 
+    @property
+    def held(self) -> bool:
+        """Whether no job runs until `end_hold`."""
+        return self._leases.held
+
+    def end_hold(self) -> None:
+        """Run jobs from now on: those that are due, at once."""
+        self._leases.held = False
+        self._sweep_soon.ring()
+        self._alarm.ring()
+
     def hold_back(self) -> None:
         """Start nothing until `start_until`; what has not begun is available, what runs goes on."""
         self._leases.until = self._clock.monotonic()
-        self._give_back_unbegun()
+        self._handed.give_back_all()
 
     def rejoined(self, node: str) -> None:
         """It is another node now: what its former number leased, and has not begun, does not."""
         self._leases.rejoined(node)
         self.shares.forget()
-
-    def ruleset_changed(self) -> None:
-        """Other rules are in force: whoever waits in hand and may not any more is available."""
-        self._in_hand.ruleset_changed()
 
     # -- targets -------------------------------------------------------------------------------
 
@@ -258,8 +248,6 @@ class Dispatcher:
         )
 
     def _changed(self, change: TargetChange) -> None:
-        if self.breakers.of(change.target).blocked:
-            self._in_hand.give_back_of(change.target)
         if change.new == "failing" or self.breakers.of(change.target).ramping:
             self.wake(change.target, self._clock.ledger())
         self._observe(change)
@@ -286,46 +274,28 @@ class Dispatcher:
     def _may_begin(self, job: Job) -> bool:
         return not self._draining and self._leases.holds(job) and self._runner.can_run(job)
 
-    def _give_back_unbegun(self) -> None:
-        self._in_hand.give_back_all()
-        self._handed.give_back_all()
-
     def _begin(self, work: Work) -> None:
         """Start a job whose slot is held."""
-        begun = self._in_hand.begins(work) if self._may_begin(work.job) else None
-        if begun is None:
+        if not self._may_begin(work.job):
             self._put_back(work.job)
             return
         if self.breakers.unhealthy:
-            self.breakers.begun(begun.job)
-        self._runner.start(begun)
+            self.breakers.begun(work.job)
+        self._runner.start(work)
 
     def _put_back(self, job: Job) -> None:
         self._landed(job)
         self._runner.put_back(job)
 
-    def _put_back_unheld(self, job: Job) -> None:
-        """The same of one that holds no slot."""
-        if self._slots.bodies.held:
-            self._slots.bodies.give(job)
-        self._runner.put_back(job)
-
-    def _landed(self, job: Job) -> bool:
-        """
-        A slot is free: for a parked job, for one that was leased ahead (True: it has begun), or for
-        the next lease.
-        """
+    def _landed(self, job: Job) -> None:
+        """A slot is free for the next lease."""
         target, kind = job.target, job.kind
         self._slots.give(target, kind)
         if self._slots.bodies.held and self._slots.bodies.give(job):
             self._alarm.ring()  # a job of any kind may have waited for that
-        self._in_hand.landed(job)
-        self._in_hand.unpark(kind)
-        goes_on = self._in_hand.begin_next(target, kind)
         if self._plan.freed(target, kind) and not self._is_soon:
             self._is_soon = True
             asyncio.get_running_loop().call_soon(self._go_on)
-        return goes_on
 
     def _go_on(self) -> None:
         """Some slots came free in this turn: one commit has their ends, and the next jobs."""
@@ -369,35 +339,41 @@ class Dispatcher:
             target, kind = work.job.target, work.job.kind
             if len(work.delivery.body) > SMALL:
                 self._slots.bodies.take(work.job, len(work.delivery.body))
-            share, begun = wanted[target], used.get(target, 0)
-            if share.kind == kind and begun < share.room and work.job.started_at is not None:
-                used[target] = begun + 1
+            if wanted[target].kind is not None:
+                used[target] = used.get(target, 0) + 1
                 self._begin(work)
-            elif not self._may_begin(work.job):
-                self._put_back_unheld(work.job)
-            elif share.kind == kind:
-                self._in_hand.keep(work)
             else:
                 self._plan.learn(target, kind)
-                self._in_hand.park(work)
+                self._begin_if_room(work)
             self._fairness.taken(target, work.job.endpoint, work.job.id)
+        for target, other in batch.kinds.items():
+            self._plan.learn(target, other)
         self._give_back(wanted, used, batch.next_due)
         for target, due_at in batch.next_due.items():
             if self._fairness.left(target, due_at, now):
                 self._plan.owed.discard(target)
                 self.breakers.drained(target)
 
+    def _begin_if_room(self, work: Work) -> None:
+        """Start a job whose kind nobody knew; without a slot for it, give it back."""
+        job = work.job
+        if self._slots.room(job.target, job.kind):
+            self._slots.take(job.target, job.kind)
+            self._begin(work)
+            return
+        if self._slots.bodies.held:
+            self._slots.bodies.give(job)
+        self._runner.put_back(job)
+
     def _give_back(
         self, wanted: Wanted, used: Mapping[str, int], next_due: Mapping[str, int | None]
     ) -> None:
         """Give back the slots that no job came for, and remember what comes next."""
-        for target, (kind, room, _) in wanted.items():
+        for target, (kind, room) in wanted.items():
             self._plan.answered(target)
             unused = room - used.get(target, 0)
             if kind is not None and unused:
                 self._slots.give(target, kind, unused, unused=True)
-                while self._in_hand.begin_next(target, kind):  # leased for what was held until now
-                    pass
             due_at = next_due.get(target)
             if due_at is not None:
                 self._plan.due.put(target, due_at)
@@ -426,7 +402,6 @@ class Dispatcher:
 
     async def _sweep(self) -> None:
         await self._sweeper.sweep()
-        self._in_hand.unpark_all()
         self._slots.forget_full_buckets()
         await self.breakers.agree(self._store)
         await self.breakers.save(self._store)

@@ -19,30 +19,21 @@ PROBES = 16
 
 
 class Share(NamedTuple):
-    """Of a target, of this kind if that is known: jobs to lease for held slots, and ahead."""
+    """Of a target, of this kind if that is known: how many jobs to lease for held slots."""
 
     kind: ActionKind | None
     room: int
-    ahead: int = 0
 
 
 Wanted = dict[str, Share]
 """What to lease, by target."""
 
 
-def counted(wanted: Wanted) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Jobs by target: for held slots, ahead, and both."""
-    slots = {target: one.room for target, one in wanted.items()}
-    ahead = {target: one.ahead for target, one in wanted.items() if one.ahead}
-    return slots, ahead, {target: n + ahead.get(target, 0) for target, n in slots.items()}
-
-
 class LeasePlan:
     """
     Targets with work that is due, those of each kind in turn.
 
-    `due` has the due time of each; `owed` are targets whose due jobs wait for their rate. `ahead`
-    says how many more jobs than slots of a target to lease, by the slots that it is about to get.
+    `due` has the due time of each; `owed` are targets whose due jobs wait for their rate.
     Of targets whose share this node has not, due jobs are known until another node has run them.
     """
 
@@ -52,11 +43,8 @@ class LeasePlan:
         breakers: Breakers,
         kinds: Iterable[ActionKind],
         kind_of: Callable[[str], ActionKind | None],
-        *,
-        ahead: Callable[[str, ActionKind, int], int],
     ) -> None:
         self._slots, self._breakers, self._kind_of = slots, breakers, kind_of
-        self._ahead = ahead
         self.due = DueTimes()
         self._kinds: dict[str, ActionKind] = {}
         self._ready: dict[ActionKind, dict[str, None]] = {kind: {} for kind in kinds}
@@ -82,11 +70,6 @@ class LeasePlan:
         if target in self._asked:
             self._ready[kind][target] = None
         return bool(self._ready[kind])
-
-    def others_wait(self, target: str, kind: ActionKind) -> bool:
-        """Whether another target of the kind has due jobs and no slot."""
-        held_by = self._slots.held_by  # few hold one, so few are looked at
-        return any(t != target and not held_by(t, kind) for t in self._ready[kind])
 
     def answered(self, target: str) -> None:
         """A lease of this target is under way no more."""
@@ -149,17 +132,16 @@ class LeasePlan:
         for target in tuple(islice(ready, LOOK)):
             if slots.left(kind) <= 0:
                 return
+            if target in wanted:  # for another kind, which its oldest job may be of
+                continue
             if target in self._breakers.unhealthy and not self._passes(target, now):
                 del ready[target]
                 continue
             room = min(share, slots.room(target, kind))
-            ahead = 0 if target in self._asked else self._ahead(target, kind, room)
-            if ahead and self.others_wait(target, kind):
-                ahead = 0
-            wait = 0.0 if room or ahead else slots.rate_wait(target, kind)
-            if room or ahead:
+            wait = 0.0 if room else slots.rate_wait(target, kind)
+            if room:
                 slots.take(target, kind, room)
-                wanted[target] = Share(kind, room, ahead)
+                wanted[target] = Share(kind, room)
             elif wait > 0:
                 self.owed.add(target)
                 self.due.put(target, now + math.ceil(wait * 1000))

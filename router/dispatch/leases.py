@@ -8,7 +8,7 @@ from itertools import count
 from typing import NamedTuple, cast
 
 from router.clock import Clock
-from router.dispatch.lease_plan import Wanted, counted
+from router.dispatch.lease_plan import Wanted
 from router.dispatch.lost_leases import LostLeases
 from router.model.job import Job
 from router.store.protocol import DispatchStore
@@ -37,7 +37,7 @@ class Leases:
     """
     Leases jobs under tokens of its own, `<node>/<number>`; several may be under way.
     `until` when (monotonic time) they are sure to be left to the `node`, nothing is leased after;
-    infinite: whoever has a store alone is asked no time.
+    infinite: whoever has a store alone is asked no time. While `held` nothing is leased at all.
 
     Each ends by `leased` or by `failed`, on the loop. After one that failed the store is left alone
     for a moment, and what it may have leased all the same is `lost`.
@@ -62,6 +62,7 @@ class Leases:
         self._numbers = count(1)
         self._pause = self._after = 0.0
         self.until = math.inf
+        self.held = False
         self.under_way: set[asyncio.Future[LeaseBatch]] = set()
 
     def rejoined(self, node: str) -> None:
@@ -73,7 +74,9 @@ class Leases:
         return f"{self._prefix}{next(self._numbers)}"
 
     def are_safe(self) -> bool:
-        """Whether nobody takes over yet what the node leases."""
+        """Whether jobs may start: not held, and nobody takes over yet what the node leases."""
+        if self.held:
+            return False
         return self.until == math.inf or self._clock.monotonic() < self.until
 
     def holds(self, job: Job) -> bool:
@@ -88,11 +91,12 @@ class Leases:
 
     def ask(self, wanted: Wanted, now: int) -> None:
         """Lease what is wanted; its slots are held."""
-        slots, ahead, both = counted(wanted)
+        slots = {target: share.room for target, share in wanted.items()}
+        kinds = {target: share.kind for target, share in wanted.items() if share.kind is not None}
         asked = Asked(wanted, self.token(), now)
         try:
-            fresh = self._fresh(both, now)
-            answer = self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, ahead=ahead)
+            fresh = self._fresh(slots, now)
+            answer = self._store.lease(slots, lease=asked.lease, now=now, fresh=fresh, kinds=kinds)
             call = asyncio.ensure_future(
                 answer if self._known is None else _when_known(answer, self._known)
             )

@@ -36,10 +36,9 @@ class DispatchRules:
     before its first job is seen (None: unknown, one job is leased to find out). `reads` are the
     actions whose results a job's action wants; called for jobs that come after others.
     `targets` are all that the rules name or call, and share with other nodes.
-    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `may_wait` says
-    whether a job may be leased before a slot is held for it; it is asked anew after a change of the
-    rules. `died` makes the router's own event of a job that is about to be dead. `others`: jobs
-    may be of rules that this node does not have; one that it cannot come to know is left to others.
+    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `died` makes the
+    router's own event of a job that is about to be dead. `others`: jobs may be of rules that this
+    node does not have; one that it cannot come to know is left to others.
     """
 
     render: Render
@@ -49,7 +48,6 @@ class DispatchRules:
     kind_of: Callable[[str], ActionKind | None] = lambda _target: None
     targets: Callable[[], frozenset[str]] = frozenset
     dead_if_interrupted: Callable[[], frozenset[tuple[str, str]]] = frozenset
-    may_wait: Callable[[Job], bool] = lambda _job: True
     reads: Callable[[Job], frozenset[str]] = lambda _job: frozenset()
     died: Died = untold
     others: OtherRules | None = None
@@ -59,13 +57,13 @@ class DispatchRules:
 class DispatchSettings:
     """
     Bounds and times in seconds. `hand_over` jobs wait in memory at most; above `body_bytes` of
-    large bodies held by running jobs no more begin; leasing stops above
-    `unsettled` results that the store has not taken; a result is offered for `patience_s`. That of
-    one for whose slot nobody waits (its action never waits, or the next job has begun in it) is
-    written with the next deliveries, or `settle_within_s` later.
+    large bodies held by running jobs no more begin; leasing stops above `unsettled` results that
+    the store has not taken; a result is offered for `patience_s`. That of one whose action never
+    waits is written with the next deliveries, or `settle_within_s` later.
     `guard_s` past its own time limit an action is taken for defective and cancelled.
-    `dry` says that the actions given only describe what they would do, `shared` that other nodes
-    run jobs of the same store: of targets' limits only this node's shares hold then.
+    `dry` says that the actions given only describe what they would do, `held` that no job runs
+    until `end_hold`, `shared` that other nodes run jobs of the same store: of targets' limits only
+    this node's shares hold then.
     """
 
     totals: Mapping[ActionKind, int] = field(default_factory=lambda: TOTALS)
@@ -77,4 +75,5 @@ class DispatchSettings:
     settle_within_s: float = 0.002
     guard_s: float = 10.0
     dry: bool = False
+    held: bool = False
     shared: bool = False

@@ -147,11 +147,6 @@ def dispatch_live(
     def dead_if_interrupted() -> frozenset[tuple[str, str]]:
         return frozenset(key for key, a in live.known().items() if a.on_interrupt == "dead")
 
-    def may_wait(job: Job) -> bool:
-        now = live.current
-        action = now.actions.get((job.rule, job.action))
-        return action is not None and action.on_interrupt != "dead" and job.rule not in now.paused
-
     return DispatchRules(
         render=renderer(live, environ, traced),
         retry_of=lambda job: found[1].retry if (found := live.action_of(job)) else NONE,
@@ -162,7 +157,6 @@ def dispatch_live(
         kind_of=kind_of,
         targets=targets,
         dead_if_interrupted=dead_if_interrupted,
-        may_wait=may_wait,
         reads=reads,
         died=died,
         others=others,

@@ -43,13 +43,13 @@ class RunnerCalls(NamedTuple):
     """
     What the runner asks, and what follows from a job's end. `holds`: whether a job is still this
     node's. `called`: what came of calling its target, None if we broke it off; `landed`: its slot
-    is free (True: the next one has begun in it); `due`: it is due again; `freed`: another one may
+    is free; `due`: it is due again; `freed`: another one may
     start, by target and due time; `lost`: its result could not be written within the patience.
     """
 
     holds: Callable[[Job], bool]
     called: Callable[[Job, Outcome | Skip | None], object]
-    landed: Callable[[Job], bool]
+    landed: Callable[[Job], None]
     due: Callable[[Job, int], None]
     freed: Callable[[str, int], None]
     lost: Callable[[Job], None]
@@ -227,8 +227,8 @@ class Runner:
         """It runs no more: its slot is free, its end is to be written."""
         if not KINDS[job.kind].local:
             self._calls.called(job, outcome)
-        goes_on = self._calls.landed(job)
-        self._settle(job, self._settlement(job, outcome), can_wait=goes_on)
+        self._calls.landed(job)
+        self._settle(job, self._settlement(job, outcome))
 
     # -- an action in a task ---------------------------------------------------------------------
 
@@ -257,9 +257,9 @@ class Runner:
             self._acting.discard(me)
             if not KINDS[job.kind].local:
                 self._calls.called(job, outcome)
-            goes_on = self._calls.landed(job)
+            self._calls.landed(job)
         end = self.unbegun(job) if unheld else self._settlement(job, outcome)
-        self._settle(job, end, can_wait=goes_on)
+        self._settle(job, end)
 
     async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip:
         job = work.job

@@ -280,6 +280,12 @@ class Reloaded(msgspec.Struct, frozen=True):
     changed: bool
 
 
+class Resumed(msgspec.Struct, frozen=True):
+    """Whether the router was held; jobs run now in any case."""
+
+    changed: bool
+
+
 class ReloadState(msgspec.Struct):
     """
     How the last reload went; times in Unix milliseconds, `error` the diagnostics as text.
@@ -307,10 +313,10 @@ class StoreFile(msgspec.Struct, frozen=True):
 
 class ServerState(msgspec.Struct, frozen=True):
     """
-    What runs here. `jobs` are counted by state, `silent` has endpoints that nothing comes to any
-    more, `ranges` when each sender's published addresses were last read, `fetched` how it goes with
-    all that proves deliveries and is fetched, by address, `recoveries` the last time that each
-    sender was asked for what it could not deliver.
+    What runs here. `held`: no job runs until `router resume`. `jobs` are counted by state, `silent`
+    has endpoints that nothing comes to any more, `ranges` when each sender's published addresses
+    were last read, `fetched` how it goes with all that proves deliveries and is fetched, by
+    address, `recoveries` the last time that each sender was asked for what it could not deliver.
     """
 
     version: str
@@ -320,6 +326,7 @@ class ServerState(msgspec.Struct, frozen=True):
     store: StoreFile
     jobs: dict[str, int]
     reload: ReloadState
+    held: bool = False
     silent: dict[str, dict[str, Any]] = {}
     ranges: dict[str, int | None] = {}
     fetched: dict[str, Fetched] = {}

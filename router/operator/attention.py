@@ -13,11 +13,18 @@ from router.operator.overview_answer import (
     StoreFill,
 )
 
+HELD = "held: no job runs; `router resume` starts them"
 LATE_MS = 60_000
 """Work that has been due for longer than this is late."""
 STORE_PERCENT = 80
 STORE_SOON_MS = 3 * 86_400_000
 REFUSED_MIN = 20
+
+
+def of_hold(*, held: bool) -> Iterator[Attention]:
+    """No job runs."""
+    if held:
+        yield Attention("held", HELD, "router resume")
 
 
 def of_rules(rules: RulesInForce) -> Iterator[Attention]:

@@ -8,23 +8,22 @@ from router import log
 from router.clock import Clock
 from router.model.ids import Ids
 from router.model.operations import Audit
-from router.operator.requests import LOCAL, By
+from router.operator.requests import By
 from router.store.protocol import OperatorStore
 
 
 class AuditTrail:
-    """Makes lines of the audit. `here` is who is meant by LOCAL."""
+    """Makes lines of the audit."""
 
-    def __init__(self, store: OperatorStore, clock: Clock, ids: Ids, here: By = LOCAL) -> None:
+    def __init__(self, store: OperatorStore, clock: Clock, ids: Ids) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
-        self._here = here
         self._log = log.get("audit")
 
     def line(self, by: By, verb: str, asked: dict[str, Any], id_: str | None = None) -> Audit:
         """A line, for a verb of the store to write with what it changes."""
-        now, by = self._clock.now(), self._here if by is LOCAL else by
+        now = self._clock.now()
         made = id_ or self._ids.new("aud", now)
         return Audit(made, now, by.who, verb, asked, peer=by.peer, way=by.way)
 

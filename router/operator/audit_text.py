@@ -103,6 +103,7 @@ _COMMANDS: Mapping[str, Callable[[Asked], Words]] = {
     "revive": _of_jobs("revive"),
     "pause_target": _of_target("pause"),
     "resume_target": _of_target("resume"),
+    "resume": lambda _asked: ("resume", iter(()), ()),
     "prune": _prune,
     "new_token": _new_token,
     "revoke_token": _revoke_token,

@@ -23,10 +23,11 @@ GROWTH_MIN_MS = 3_600_000
 
 
 class ServerNow(NamedTuple):
-    """What only a server knows: how its last reload went, and which endpoints are silent."""
+    """What only a server knows: its last reload, silent endpoints, whether it runs no job."""
 
     reload: ReloadState = ReloadState()
     silent: Collection[str] = ()
+    held: bool = False
 
 
 async def overview(
@@ -51,6 +52,7 @@ async def overview(
     return answer.Overview(
         at=now,
         attention=(
+            *attention.of_hold(held=server.held),
             *attention.of_rules(rules),
             *attention.of_store(fill, now),
             *attention.of_targets(targets, now),

@@ -8,7 +8,7 @@ from router.model.target import TargetState
 from router.operator.node_rows import NodeRow
 
 AttentionKind = Literal[
-    "server", "reload", "store", "target", "dead", "late", "node", "endpoint", "refused"
+    "server", "held", "reload", "store", "target", "dead", "late", "node", "endpoint", "refused"
 ]
 """What is to be looked after: each has a page and a command that look closer."""
 

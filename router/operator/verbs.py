@@ -50,7 +50,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
     """
     Acts on stored work. `replays` are those whose jobs are being made, `erasures` those under way.
 
-    `wake` is called with every target that has new due work (a no-op without a server).
+    `wake` is called with every target that has new due work.
     `patience_s` is how long `replay` and `erase` wait until they are done, None: as long as it
     takes. `erased` is called when somebody was erased: memory may still hold what it has received.
     """
@@ -66,7 +66,6 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         breakers: Breakers,
         patience_s: float | None = None,
         claimed: Claimed = alone,
-        here: By = LOCAL,
         erased: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(
@@ -74,7 +73,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
             store=store,
             live=live,
             clock=clock,
-            audit=AuditTrail(store, clock, ids, here),
+            audit=AuditTrail(store, clock, ids),
             wake=wake,
         )
         self.tokens = TokenLedger(store, clock)

@@ -16,6 +16,7 @@ from router.operator.answers import (
     RefusalList,
     RefusedRequest,
     Reloaded,
+    Resumed,
     ServerState,
     StoreFile,
 )
@@ -34,8 +35,8 @@ READY_S = 2.0
 class LiveParts(NamedTuple):
     """
     What a running server has beside its store: the last refusals, whether the store is `full`,
-    what a running job has written since a place, what else its state tells, and why this node of a
-    shared store is to get no requests (None: it may).
+    what a running job has written since a place, what else its state tells, why this node of a
+    shared store is to get no requests (None: it may), and whether it is `held` and runs no job.
     """
 
     refusals: Refusals
@@ -43,6 +44,8 @@ class LiveParts(NamedTuple):
     written: Callable[[str, str], dict[str, Any] | None]
     more: Callable[[], dict[str, Any]]
     unready: Callable[[], str | None] = lambda: None
+    held: Callable[[], bool] = lambda: False
+    end_hold: Callable[[], None] = lambda: None
 
 
 class RunningServer:
@@ -118,6 +121,7 @@ class RunningServer:
             store=StoreFile(str(ruleset.server.store), await self._store.reads.size()),
             jobs=dict(states),
             reload=self._reloader.state,
+            held=self._parts.held(),
             **self._parts.more(),
         )
 
@@ -151,6 +155,14 @@ class RunningServer:
         if changed:
             await self._audit.note(by, "reload", {"generation": generation}, 1)
         return Reloaded(generation, changed)
+
+    async def resume(self, by: By = LOCAL) -> Resumed:
+        """Run jobs, if the router is held."""
+        held = self._parts.held()
+        if held:
+            await self._audit.note(by, "resume", {}, 1)
+            self._parts.end_hold()
+        return Resumed(held)
 
 
 def _refused(kept: KeptRefusal) -> RefusedRequest:

@@ -98,7 +98,6 @@ class Upkeep:
 
     async def apply(self) -> None:
         """What a new generation says of open jobs: its concurrency groups, its paused rules."""
-        self._dispatch.ruleset_changed()  # first, so that those it gives back are held too
         live, now = self._live.current, self._clock.ledger()
         if await self._store.regroup(live.groups, generation=live.ruleset.generation, now=now):
             await self._wake()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from router.errors import RouterError
 from router.model.activity import ActivityCount
 from router.model.erasure import Erasure, ErasureStep
-from router.model.job import Group, Job, NewJob, Settlement
+from router.model.job import ActionKind, Group, NewJob, Settlement
 from router.model.operations import Audit, Replay, ReplayStep
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.store.reads import DispatchReads, FactReads, StoreReads
@@ -164,7 +164,7 @@ class DispatchStore(TargetStore, Protocol):
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
-        ahead: Mapping[str, int] = {},
+        kinds: Mapping[str, ActionKind] = {},
     ) -> Awaitable[LeaseBatch]:
         """
         Take up to `slots[target]` due jobs of each target, oldest due first, and record their
@@ -174,15 +174,7 @@ class DispatchStore(TargetStore, Protocol):
         `fresh` names jobs of a target that go before all others; one that is not due is passed
         over. It is asked for at the call.
 
-        `ahead[target]` more are taken after those, by a store that can be told without a commit
-        that they begin; others take none. They have not begun: no `started_at`. Who begins one says
-        so by `began`.
-        """
-
-    def began(self, job: Job) -> bool:
-        """
-        A job that was leased ahead begins now, at its `started_at`: `recover` will know it if the
-        process ends, though not after a power cut. False: it cannot be told, and must not begin.
+        Of a target in `kinds` only jobs of that kind are taken, up to the first of another one.
         """
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
@@ -216,9 +208,8 @@ class DispatchStore(TargetStore, Protocol):
         Reclaim the running jobs whose leases are of these `nodes`, which run no more.
 
         Each gets an `interrupted` attempt, uncharged; the third death in a row makes the job dead,
-        `crash_loop`. A job that had not begun (no `started_at`, and nobody said `began`) has not
-        died. Those with two deaths are due one by one, `APART_MS` apart: the one that ends the
-        process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
+        `crash_loop`. Those with two deaths are due one by one, `APART_MS` apart: the one that ends
+        the process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
         once, `interrupted`. What `died` says of each dead one is accepted with it.
         """
 

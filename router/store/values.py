@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from router.model.delivery import Delivery, DeliveryEvent
-from router.model.job import Attempt, Job, NewJob, Work
+from router.model.job import ActionKind, Attempt, Job, NewJob, Work
 from router.model.selector import FIELDS, Criteria
 from router.model.share import Given, Shares
 
@@ -217,11 +217,13 @@ class LeaseBatch(msgspec.Struct, frozen=True):
     """
     What `lease` got: jobs held by it, their attempts recorded, with all that rendering needs.
     `next_due` is, of each target that was named, when its next job not handed out here is due
-    (None: it has none).
+    (None: it has none). `kinds` has the targets whose jobs end before one of another kind than was
+    asked for, and that kind.
     """
 
     jobs: tuple[Work, ...]
     next_due: Mapping[str, int | None]
+    kinds: Mapping[str, ActionKind] = {}
 
 
 MAX_DEATHS = 3

@@ -1,49 +1,32 @@
-"""Recovery as the rules in force want it: for a server, and for a command without one."""
+"""Recovery as the rules in force want it."""
 
-import random
-import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from urllib.parse import urlsplit
 
-from router import log as logs
-from router.clock import Clock, SystemClock
-from router.errors import SecretMissing, UsageError
+from router.clock import Clock
+from router.errors import UsageError
 from router.intake import Intake
 from router.metrics import Metrics
 from router.model.delivery import InboundRequest
-from router.model.ids import Ids
-from router.model.job import Work
 from router.model.recovery import Recovery
 from router.model.settings import Endpoint
-from router.operator.audit import AuditTrail
 from router.provider_calls.answers import Sends
-from router.provider_calls.recovery import Recoveries, RecoverySource
+from router.provider_calls.recovery import RecoverySource
 from router.providers import recovering
 from router.providers.app_token import app_token
 from router.providers.keys import UnusableKeyError
-from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset, SecretValues
-from router.rules.ruleset import Ruleset
-from router.store.protocol import Store
-from router.store.values import Accepted, Claimed, alone
-from router.wiring.live import generation_of
-from router.wiring.management import access_of, api_client, token_of
-from router.wiring.offline import operator_here
-from router.wiring.stores import open_store
-
-Token = Callable[[Ruleset, str], str]
-"""The value of a secret. Raises RouterError: it has none here."""
+from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
+from router.store.values import Accepted
+from router.suggest import did_you_mean
+from router.wiring.management import access_of, api_client
 
 
 class RecoverableEndpoints:
     """The senders of the endpoints in force, for `Recoveries`."""
 
-    def __init__(
-        self, live: LiveRef, intake: Intake, token: Token, *, metrics: Metrics, clock: Clock
-    ) -> None:
-        self._live, self._intake, self._token = live, intake, token
+    def __init__(self, live: LiveRef, intake: Intake, *, metrics: Metrics, clock: Clock) -> None:
+        self._live, self._intake = live, intake
         self._metrics, self._clock = metrics, clock
 
     def every(self) -> Mapping[str, int]:
@@ -53,7 +36,7 @@ class RecoverableEndpoints:
 
     def source(self, endpoint: str) -> RecoverySource:
         """Where they are asked for. Raises UsageError."""
-        return source_of(self._live.current.ruleset, endpoint, self._token, self._clock.now())
+        return source_of(self._live.current, endpoint, self._clock.now())
 
     def client(self, base: str) -> AbstractAsyncContextManager[Sends]:
         """What calls the API at that address."""
@@ -89,16 +72,18 @@ class RecoverableEndpoints:
         return live.by_path.get(found.addresses[0].encode("latin-1")) if found else None
 
 
-def source_of(ruleset: Ruleset, name: str, token: Token, now_ms: int) -> RecoverySource:
+def source_of(live: LiveRuleset, name: str, now_ms: int) -> RecoverySource:
     """
     Where an endpoint's missed deliveries are asked for; the token of an app is made now.
 
     Raises:
         UsageError: nowhere, or something is missing for it; the text says how to give it.
     """
+    ruleset = live.ruleset
     endpoint = ruleset.endpoints.get(name)
     if endpoint is None or not endpoint.addresses:
-        raise UsageError(f"there is no endpoint {name[:80]!r}")
+        hint = did_you_mean(name, ruleset.endpoints)
+        raise UsageError(f"there is no endpoint {name[:80]!r}{hint and f'; {hint}'}")
     provider = ruleset.providers[endpoint.provider]
     rule = provider.definition.api.recover if provider.definition.api else None
     if rule is None:
@@ -113,7 +98,7 @@ def source_of(ruleset: Ruleset, name: str, token: Token, now_ms: int) -> Recover
     if rule.hooks and not endpoint.recover.hook:
         forms = " or ".join(form.removesuffix("/{id}").lstrip("/") for form in rule.hooks)
         raise UsageError(f"endpoint {name} names no webhook: add `recover: {{hook: {forms}}}`")
-    access = access_of(ruleset, endpoint, _proof(ruleset, endpoint, token, now_ms))
+    access = access_of(ruleset, endpoint, _proof(live, endpoint, now_ms))
     if access is None:
         raise UsageError(f"the API's address is unknown: add `api: {{base: …}}` to {name}")
     base = urlsplit(ruleset.server.base_url)
@@ -121,94 +106,13 @@ def source_of(ruleset: Ruleset, name: str, token: Token, now_ms: int) -> Recover
     return RecoverySource(access, endpoint.recover.hook, addresses, endpoint.api.token)
 
 
-def _proof(ruleset: Ruleset, endpoint: Endpoint, token: Token, now_ms: int) -> str:
+def _proof(live: LiveRuleset, endpoint: Endpoint, now_ms: int) -> str:
     """The token of an endpoint. Raises UsageError."""
     secret = endpoint.api.token or ""
-    value = token(ruleset, secret)
+    value = live.secrets.texts.get(secret, "").strip()
     if endpoint.api.app is None:
         return value
     try:
         return app_token(endpoint.api.app, value.encode(), now_ms)
     except UnusableKeyError as error:
         raise UsageError(f"secrets.{secret} is no private key of an app: {error}") from None
-
-
-def live_token(live: LiveRef) -> Token:
-    """Tokens of the rules in force, as their secrets were read."""
-
-    def token(_ruleset: Ruleset, name: str) -> str:
-        return live.current.secrets.texts.get(name, "").strip()
-
-    return token
-
-
-def recoveries_of(
-    senders: RecoverableEndpoints,
-    store: Store,
-    *,
-    audit: AuditTrail,
-    clock: Clock,
-    claimed: Claimed = alone,
-) -> Recoveries:
-    """The runs of one process."""
-    return Recoveries(
-        senders,
-        store=store,
-        audit=audit,
-        clock=clock,
-        log=logs.get("recovery"),
-        claimed=claimed,
-    )
-
-
-@asynccontextmanager
-async def open_recoveries(
-    ruleset: Ruleset, environ: Mapping[str, str]
-) -> AsyncIterator[Recoveries]:
-    """
-    Runs on the store of these rules, under its lock, without a server: jobs of what is fetched
-    run at the next `serve`.
-
-    Raises:
-        StoreRefused: a server holds the store, or it cannot be opened.
-    """
-    clock = SystemClock()
-    ids = Ids(random.Random(secrets.randbits(128)))  # noqa: S311 - ids, not secrets
-    store = await open_store(ruleset.server.store, clock=clock)
-    try:
-        live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
-        await store.keep_generation(generation_of(ruleset, clock))
-        intake = Intake(live=live, store=store, dispatch=_NoDispatch(), clock=clock, ids=ids)
-        senders = RecoverableEndpoints(
-            live, intake, partial(_token_here, environ), metrics=Metrics(), clock=clock
-        )
-        yield recoveries_of(
-            senders, store, audit=AuditTrail(store, clock, ids, operator_here()), clock=clock
-        )
-    finally:
-        await store.close()
-
-
-def _token_here(environ: Mapping[str, str], ruleset: Ruleset, name: str) -> str:
-    try:
-        return token_of(ruleset, name, environ)
-    except SecretMissing as error:
-        raise UsageError(f"no access token: secrets.{name}: {error}") from None
-
-
-class _NoDispatch:
-    """Nothing runs here: jobs wait for the next `serve`."""
-
-    def reserve(self, target: str, kind: Any) -> None:
-        """No job starts at once."""
-
-    def release(self, lease: str, *, unsure: bool = False) -> None:
-        """There is none."""
-
-    def hand_over(self, works: Sequence[Work]) -> None:
-        """There are none."""
-
-    def wake(
-        self, target: str, due_at: int, kind: Any = None, fresh: tuple[str, str] | None = None
-    ) -> None:
-        """The next `serve` finds what is due."""

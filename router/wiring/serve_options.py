@@ -11,14 +11,15 @@ from router.wiring.rules import Overrides
 
 class ServeOptions(msgspec.Struct, frozen=True):
     """
-    What `router serve` is started with. `human`: the log is for a terminal. `sockets`: what a
-    service manager keeps open, by the setting in whose place they stand. `on_ready` is called once,
-    when every listener accepts connections.
+    What `router serve` is started with. `hold`: no job runs until somebody resumes. `human`: the
+    log is for a terminal. `sockets`: what a service manager keeps open, by the setting in whose
+    place they stand. `on_ready` is called once, when every listener accepts connections.
     """
 
     rules: Path
     dev: bool = False
     dry: bool = False
+    hold: bool = False
     overrides: Overrides = Overrides()
     human: bool = False
     sockets: Mapping[str, socket.socket] = {}

@@ -16,9 +16,11 @@ from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.target import TargetChange
+from router.operator.attention import HELD
 from router.operator.overview import ServerNow
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
+from router.provider_calls.recovery import Recoveries
 from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
@@ -71,7 +73,7 @@ from router.wiring.management import (
     questions,
 )
 from router.wiring.observers import Handlers, Observers, signal_handlers, visit_handlers
-from router.wiring.recovery import RecoverableEndpoints, live_token, recoveries_of
+from router.wiring.recovery import RecoverableEndpoints
 from router.wiring.reloading import reload_steps
 from router.wiring.serve_options import ServeOptions
 from router.wiring.stores import node_name
@@ -149,6 +151,7 @@ class Server:
             observe=self.observe,
             settings=DispatchSettings(
                 dry=self.options.dry,
+                held=self.options.hold,
                 shared=store.shared,
                 sweep_s=SHARED_SWEEP_S if store.shared else SWEEP_S,
             ),
@@ -270,10 +273,13 @@ class Server:
             refusals=self.refusals,
             checks=checks._replace(timed_every=self.traces.timed_every),
         )
-        token = live_token(live)
-        senders = RecoverableEndpoints(live, self.intake, token, metrics=self.metrics, clock=clock)
-        self.recoveries = recoveries_of(
-            senders, store, audit=self.verbs.audit, clock=clock, claimed=self._claimed
+        self.recoveries = Recoveries(
+            RecoverableEndpoints(live, self.intake, metrics=self.metrics, clock=clock),
+            store=store,
+            audit=self.verbs.audit,
+            clock=clock,
+            log=logs.get("recovery"),
+            claimed=self._claimed,
         )
         self.running = RunningServer(
             store=store,
@@ -292,6 +298,8 @@ class Server:
                     "recoveries": self.recoveries.known(),
                 },
                 self.nodes.unready if store.shared else lambda: None,
+                held=lambda: self.dispatch.held,
+                end_hold=self.dispatch.end_hold,
             ),
         )
         self.questions = StoreQuestions(
@@ -301,7 +309,9 @@ class Server:
             targets_now=self.dispatch.targets,
             rebuild=self.source.rebuild,
             write_counts=self.counting.flush_soon,
-            server_now=lambda: ServerNow(self.reloader.state, self.quiet.silent()),
+            server_now=lambda: ServerNow(
+                self.reloader.state, self.quiet.silent(), self.dispatch.held
+            ),
         )
 
     def process(self, loops: dict[str, Loop]) -> Process:
@@ -328,6 +338,8 @@ class Server:
         announce(self.log, ruleset, self.public, (self.admin, self.admin_certificate), token_needed)
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
+        if self.dispatch.held:
+            self.log.warning(HELD)
         if self.options.on_ready is not None:
             asyncio.get_running_loop().call_soon(self.options.on_ready)  # after the lines above
 
@@ -375,6 +387,7 @@ class Server:
             hosts=Hosts(server.admin, admin_names(server)),
             peers=peers,
             unready=self.running.unready,
+            held=lambda: self.dispatch.held,
         )
         return (
             public_listener(ingest, server, peers, self.certificate, given.get("listen")),

@@ -268,13 +268,14 @@ def test_subscriptions_made_from_here(rig: Rig) -> None:
         rig.write(rules)
         assert "by hand" in checked(rig)["subscription"]["says"]
         create = ["subscriptions", "create", "shop", "-f", str(rig.path), "--from-rules", "--yes"]
-        subprocess.run(
-            [sys.executable, "-m", "router", *create],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], **rig.environ},
-            check=True,
-            capture_output=True,
-        )
+        with rig.router("--hold"):
+            subprocess.run(
+                [sys.executable, "-m", "router", *create],
+                cwd=ROOT,
+                env={"PATH": os.environ["PATH"], **rig.environ},
+                check=True,
+                capture_output=True,
+            )
         assert checked(rig)["subscription"]["verdict"] == "ok"
         rig.write(rules.replace("events: orders/paid", "events: [orders/paid, refunds/create]"))
         assert "refunds/create" in checked(rig)["subscription"]["says"]

@@ -53,7 +53,7 @@ def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
 
 
 def test_the_same_selection_again_makes_none(make_rig: MakeRig) -> None:
-    """Of the server here, as if it were elsewhere, and without one; it says what made them."""
+    """Of the server here, as if it were elsewhere, and after a restart; it says what made them."""
     rig = make_rig(RULES)
 
     def jobs() -> int:
@@ -71,12 +71,13 @@ def test_the_same_selection_again_makes_none(make_rig: MakeRig) -> None:
         token = Path(f"{rig.store}.token").read_text("ascii").strip()
         outs = [called(rig, *again)[1], called(rig, *again, *there, ROUTER_TOKEN=token)[1]]
         assert router.stop() == 0, router.output()
-    outs.append(called(rig, *again)[1])
-    reported = rf"all 2 were replayed at \S+ by {first['id']}; `--again` does it once more\n"
-    assert all(re.fullmatch(reported, out) for out in outs), outs
-    assert jobs() == 4
-    assert json.loads(called(rig, *again, "--again", "--json")[1])["jobs"] == 2
-    assert jobs() == 6
+    with rig.router("--hold"):
+        outs.append(called(rig, *again)[1])
+        reported = rf"all 2 were replayed at \S+ by {first['id']}; `--again` does it once more\n"
+        assert all(re.fullmatch(reported, out) for out in outs), outs
+        assert jobs() == 4
+        assert json.loads(called(rig, *again, "--again", "--json")[1])["jobs"] == 2
+        assert jobs() == 6
 
 
 def on_a_terminal(rig: Rig, answer: str, *args: str) -> tuple[int, str]:
@@ -201,12 +202,12 @@ def test_a_server_of_another_store_gets_no_call(rig: Rig, tmp_path: Path) -> Non
     assert f"holds another store, {rig.store}" in err
 
 
-def test_without_its_admin_listener_the_lock_says_that_a_server_runs(rig: Rig) -> None:
+def test_where_no_router_answers_its_address_is_to_be_named(rig: Rig) -> None:
     [nobody] = free_ports(1)
     code, _, err = called(rig, "cancel", "--rule", "x", "--yes", "--admin", f"127.0.0.1:{nobody}")
     assert code == 1
-    assert f"{rig.store} is in use by another router (process " in err
-    assert f"nobody answers at http://127.0.0.1:{nobody}: name its admin address by --admin" in err
+    assert f"no server runs at http://127.0.0.1:{nobody}: start `router serve`" in err
+    assert "one that listens elsewhere is named by --admin" in err
 
 
 def test_what_is_no_admin_api_is_said(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,11 +30,11 @@ def asked(url: str, token: str, path: str = "/api/whoami") -> httpx.Response:
 
 def test_a_revoked_token_opens_nothing_and_ends_what_it_began(make_rig: MakeRig) -> None:
     rig = make_rig(RULES)
-    early = made(rig, "early", "viewer")  # there is no store yet
     with (
         rig.router() as router,
         httpx.Client(base_url=router.admin_url, timeout=PATIENCE_S) as browser,
     ):
+        early = made(rig, "early", "viewer")
         assert asked(router.admin_url, early).json()["role"] == "viewer"
         token = made(rig, "ann", "operator")
         who = asked(router.admin_url, token).json()
@@ -68,7 +68,7 @@ def test_a_revoked_token_opens_nothing_and_ends_what_it_began(make_rig: MakeRig)
         assert [(line["who"], line["way"]) for line in audit] == [
             ("token", "api"),
             ("token", "api"),
-            ("local", "command"),
+            ("token", "api"),
         ]
         assert router.stop() == 0, router.output()
     said = router.log.read_bytes() + b"".join(f.read_bytes() for f in rig.folder.glob("router*"))

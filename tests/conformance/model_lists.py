@@ -56,7 +56,6 @@ class ModelLists(ModelNodes):
         self._ruled: list[tuple[str, str]] = []
         self._facts: dict[str, Any] = {}
         self._redactions: dict[str, int] = {}
-        self._marks: dict[tuple[str, int], int | None] = {}  # attempts said to have begun, when
         self._ahead_then: dict[str, int] = {}  # the offset when a delivery came, a job changed last
         self._replays: dict[str, Replay] = {}
         self._made_by: dict[str, str] = {}  # job -> the replay that made it

@@ -11,6 +11,7 @@ from router.model.activity import ACTIVITY_KEPT_MS, ActivityCount
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ENDED,
+    ActionKind,
     Attempt,
     Job,
     NewJob,
@@ -107,17 +108,20 @@ class ModelStore(Singly, ModelForAll, ModelLists):
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
-        ahead: Mapping[str, int] = {},
+        kinds: Mapping[str, ActionKind] = {},
     ) -> LeaseBatch:
         taken: list[Job] = []
-        begun: set[str] = set()
+        others: dict[str, ActionKind] = {}
         for target, count in slots.items():
             due = [j for j in self._waiting(target) if j.due_at <= now]
             due.sort(key=lambda j: j.id in self._made_by)
             named = fresh.get(target, ())
             due.sort(key=lambda j: named.index(j.id) if j.id in named else len(named))
-            taken += due[: count + ahead.get(target, 0)]
-            begun |= {job.id for job in due[:count]}
+            for job in due[:count]:
+                if job.kind != kinds.get(target, job.kind):
+                    others[target] = job.kind
+                    break
+                taken.append(job)
         taken.sort(key=self._order)
         for job in taken:
             self._change(
@@ -125,17 +129,14 @@ class ModelStore(Singly, ModelForAll, ModelLists):
                 state="running",
                 attempt=job.attempt + 1,
                 lease=lease,
-                started_at=now + self._clock.offset if job.id in begun else None,
+                started_at=now + self._clock.offset,
             )
         rest = {target: self._waiting(target) for target in slots}
         return LeaseBatch(
             tuple(Work(self._jobs[j.id], self._deliveries[j.delivery][0], None) for j in taken),
             {target: jobs[0].due_at if jobs else None for target, jobs in rest.items()},
+            kinds=others,
         )
-
-    def began(self, job: Job) -> bool:
-        self._marks[job.id, job.attempt] = job.started_at
-        return True
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         job = self._jobs.get(settlement.job)
@@ -185,25 +186,17 @@ class ModelStore(Singly, ModelForAll, ModelLists):
         for job in sorted(self._jobs.values(), key=lambda job: job.id):
             if job.state != "running" or node_of(job.lease or "") not in nodes:
                 continue
-            started = self._marks.get((job.id, job.attempt)) or job.started_at
-            begun = started is not None
+            started = ended if job.started_at is None else job.started_at
             self._attempts.append(
                 Attempt(
-                    job.id, job.attempt, started or ended, ended, "interrupted",
-                    "the router ended" if begun else "the router ended before it began",
+                    job.id, job.attempt, started, ended, "interrupted", "the router ended",
                     {}, job.generation,
                 )
             )  # fmt: skip
-            freed = self._change(
-                job,
-                lease=None,
-                deaths=job.deaths + begun,
-                started_at=started,
-                state="available",
-            )
-            ends = begun and (job.rule, job.action) in on_interrupt_dead
+            freed = self._change(job, lease=None, deaths=job.deaths + 1, state="available")
+            ends = (job.rule, job.action) in on_interrupt_dead
             reason = "interrupted" if ends else "crash_loop" if freed.deaths >= 3 else None
-            if begun and freed.deaths == 2 and reason is None:
+            if freed.deaths == 2 and reason is None:
                 freed = self._change(freed, due_at=now + suspects * APART_MS)
                 suspects += 1
             if reason:

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from msgspec.structs import replace
 
 from router.errors import NotFound
 from router.model.target import TargetCounts
@@ -267,86 +266,46 @@ async def test_work_that_must_not_run_again_dies_at_once(store: Store, make: Mak
     assert job.reason == "interrupted"
 
 
-# Leased ahead
-
-AHEAD = pytest.mark.parametrize("store", ["sqlite", "memory", "model"], indirect=True)
-"""Stores that do: a begin is told to a file beside the ledger, which other nodes cannot read."""
+# Kinds
 
 
-async def test_what_is_leased_has_begun_unless_it_was_leased_ahead(
+async def test_of_a_target_with_a_kind_only_its_jobs_are_leased(store: Store, make: Maker) -> None:
+    """Up to the first of another kind, which is named: the next lease may ask for that."""
+    kinds = ("http", "shell", "shell", "http")
+    due = [make.job(kind=kind, due_at=START_MS + at) for at, kind in enumerate(kinds)]
+    await store.accept(make.acceptance(jobs=due))
+    found = []
+    for number, kind in enumerate(["shell", "http", "http", "shell", "http"]):
+        batch = await store.lease(
+            {"erp": 4}, lease=f"b.{number}", now=FAR, kinds={"erp": kind, "none": "http"}
+        )
+        found.append(([one.job.id for one in batch.jobs], dict(batch.kinds)))
+    assert found == [
+        ([], {"erp": "http"}),
+        ([due[0].id], {"erp": "shell"}),
+        ([], {"erp": "shell"}),
+        ([due[1].id, due[2].id], {"erp": "http"}),
+        ([due[3].id], {}),
+    ]
+
+
+async def test_of_a_target_without_a_kind_any_job_is_leased(store: Store, make: Maker) -> None:
+    due = [make.job(kind=kind) for kind in ("http", "shell")]
+    await store.accept(make.acceptance(jobs=due))
+    batch = await store.lease({"erp": 4}, lease="b.1", now=FAR, kinds={"other": "shell"})
+    assert ([one.job.id for one in batch.jobs], batch.kinds) == ([job.id for job in due], {})
+
+
+async def test_a_job_that_goes_first_is_leased_for_its_kind_alone(
     store: Store, make: Maker
 ) -> None:
-    """Whether a store leases any ahead or not; the rest is due as before."""
-    await store.accept(make.acceptance(jobs=[make.job() for _ in range(4)]))
-    batch = await store.lease({"erp": 1}, lease="b.1", now=START_MS + 3, ahead={"erp": 2})
-    first, *others = [one.job.started_at for one in batch.jobs]
-    assert first == START_MS + 3
-    assert others in ([], [None, None])
-    assert batch.next_due == {"erp": START_MS}
-    rest = await store.lease({"erp": 4}, lease="b.2", now=START_MS + 3)
-    assert len(batch.jobs) + len(rest.jobs) == 4
-
-
-@AHEAD
-async def test_what_is_leased_ahead_has_not_begun(store: Store, make: Maker) -> None:
-    """The first of them have, as many as there are slots."""
-    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abcd"]))
-    batch = await store.lease({"erp": 1}, lease="b.1", now=START_MS + 3, ahead={"erp": 2})
-    assert [one.job.started_at for one in batch.jobs] == [START_MS + 3, None, None]
-    for one in batch.jobs:
-        assert one.job == await store.reads.job(one.job.id)
-        assert (one.job.state, one.job.attempt, one.job.lease) == ("running", 1, "b.1")
-    assert batch.next_due == {"erp": START_MS}
-
-
-@AHEAD
-async def test_what_never_began_has_not_died(store: Store, make: Maker) -> None:
-    """However often: nobody is charged for a process that ended while he waited."""
-    await store.accept(make.acceptance(jobs=[make.job(), make.job(rule="other")]))
-    for boot in range(4):
-        await store.lease({"erp": 0}, lease=f"{boot}/1", now=FAR, ahead={"erp": 2})
-        dead = frozenset({("other", "erp")})
-        assert await store.recover(
-            nodes={str(boot)}, now=START_MS, on_interrupt_dead=dead
-        ) == Recovered(2, 0)
-    jobs = await store.reads.jobs(ALL)
-    assert [(j.state, j.deaths, j.charged, j.due_at) for j in jobs] == [
-        ("available", 0, 0, START_MS)
-    ] * 2
-
-
-@AHEAD
-async def test_what_began_after_it_was_leased_ahead_has_died(store: Store, make: Maker) -> None:
-    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abc"]))
-    batch = await store.lease({"erp": 0}, lease="old/1", now=START_MS, ahead={"erp": 3})
-    begun = [replace(one.job, started_at=START_MS + 7) for one in batch.jobs[:2]]
-    assert [store.began(job) for job in begun] == [True, True]
-    dead = frozenset({(begun[1].rule, "erp")})
-    assert await store.recover(nodes={"old"}, now=FAR, on_interrupt_dead=dead) == Recovered(2, 1)
-    jobs = [await store.reads.job(one.job.id) for one in batch.jobs]
-    assert [(j.state, j.deaths, j.reason) for j in jobs if j] == [
-        ("available", 1, None),
-        ("dead", 1, "interrupted"),
-        ("available", 0, None),
-    ]
-    record = await store.reads.delivery(begun[0].delivery)
-    assert record is not None
-    times = {a.job: a.started_at for a in record.attempts}
-    assert [times[job.id] for job in begun] == [START_MS + 7] * 2
-
-
-@AHEAD
-async def test_a_beginning_says_nothing_of_another_attempt(store: Store, make: Maker) -> None:
-    await store.accept(make.acceptance())
-    for state in ("available", "retryable"):
-        (one,) = (await store.lease({"erp": 0}, lease="b/1", now=FAR, ahead={"erp": 1})).jobs
-        job = replace(one.job, started_at=FAR)
-        assert store.began(job)
-        end = a_settlement(job, state, charged=False, due_at=START_MS)  # type: ignore[arg-type]
-        assert await store.settle(end) == HELD
-    await store.lease({"erp": 0}, lease="b/2", now=FAR, ahead={"erp": 1})
-    await store.recover(nodes={"b"}, now=FAR, on_interrupt_dead=NOBODY)
-    assert [job.deaths for job in await store.reads.jobs(ALL)] == [0]
+    due = [make.job(kind=kind, due_at=START_MS + at) for at, kind in enumerate(["http", "shell"])]
+    await store.accept(make.acceptance(jobs=due))
+    batch = await store.lease(
+        {"erp": 2}, lease="b.1", now=FAR, fresh={"erp": [due[1].id]}, kinds={"erp": "http"}
+    )
+    assert (batch.jobs, batch.kinds) == ((), {"erp": "shell"})
+    assert batch.next_due["erp"] is not None
 
 
 # The operator's verbs

@@ -2,7 +2,7 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py`, `seams.py`, `plain_http.py`, `short_way.py`, `in_hand.py`,
+`borders.py`, `seams.py`, `plain_http.py`, `short_way.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
@@ -22,7 +22,6 @@ from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
 from tests.defects.for_all_nodes import FOR_ALL_NODES
-from tests.defects.in_hand import IN_HAND
 from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
 from tests.defects.never_shown import NEVER_SHOWN
@@ -55,7 +54,6 @@ ALL = (
     *SEAMS,
     *PLAIN_HTTP,
     *SHORT_WAY,
-    *IN_HAND,
     *RENDERING,
     *FOR_ALL_NODES,
     *ADDRESSES,

@@ -167,9 +167,9 @@ PUBLISHED = (
         "a restart forgets when a retry is due",
         Edit(
             "router/store/sqlite/leasing.py",
-            "    dead = {row[0]: reason for row in found",
+            "    dead = {\n        n: reason\n",
             '    book.db.execute("UPDATE jobs SET due_at = ? WHERE state = 1", (now,))\n'
-            "    dead = {row[0]: reason for row in found",
+            "    dead = {\n        n: reason\n",
         ),
         "conformance/test_leasing.py::test_a_restart_keeps_the_time_of_a_retry",
     ),

@@ -1,4 +1,4 @@
-"""Defects of a restart: who comes while one listener ends and the next has not begun."""
+"""Defects of a restart: between two listeners, and of a router that is held."""
 
 from tests.defects.defect import Edit, defect
 
@@ -23,5 +23,12 @@ RESTARTS = (
             "(not at.served or unread)",
         ),
         "unit/web/test_server.py::test_who_is_about_to_ask_is_answered_before_the_end",
+    ),
+    defect(
+        270,
+        "a router that is held runs jobs all the same",
+        Edit("router/dispatch/leases.py", "        if self.held:\n            return False\n", ""),
+        "unit/dispatch/test_held_back.py::test_a_held_router_runs_nothing_until_it_is_resumed",
+        "acceptance/test_hold.py::test_no_job_runs_until_it_is_resumed",
     ),
 )

@@ -94,8 +94,8 @@ SEAMS = (
         "a start gives running jobs a fresh schedule",
         Edit(
             "router/store/sqlite/leasing.py",
-            'f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, "',
-            'f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, charged = 0, "',
+            'f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, deaths',
+            'f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, charged = 0, deaths',
         ),
         "conformance/test_leasing.py::test_what_was_charged_stays_charged_when_the_process_dies",
     ),

@@ -13,7 +13,9 @@ from router.cli.main import run
 from router.cli.replay import replay
 from router.serving.upkeep import AUDIT_MS
 from router.store.values import AUDIT_LINES
+from tests.acceptance.process import free_ports
 from tests.docs.pages import lines
+from tests.unit.cli.held_router import held_router
 from tests.unit.cli.test_stored import DLV, JOB, fill
 
 PAGE = (Path(__file__).parents[2] / "docs" / "replay.md").read_text("utf-8")
@@ -31,7 +33,7 @@ rules:
 @pytest.fixture
 def rules(tmp_path: Path) -> Path:
     path = tmp_path / "rules.yaml"
-    path.write_text(RULES, "utf-8")
+    path.write_text(RULES.replace("127.0.0.1:1", f"127.0.0.1:{free_ports(1)[0]}"), "utf-8")
     asyncio.run(fill(tmp_path / "router.db", time.time_ns() // 1_000_000))
     return path
 
@@ -48,10 +50,11 @@ def asked(rules: Path, capsys: pytest.CaptureFixture[str], *args: str) -> str:
 @pytest.mark.parametrize("line", lines("replay.md"))
 def test_its_commands_work(line: str, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [cause] = json.loads(asked(rules, capsys, "dead", "--json"))
-    if line.startswith("router cancel --replay"):
-        asked(rules, capsys, "replay", "--state", "dead", "--as", "outage-0301", "--yes")
     filled = line.replace("KEY", cause["key"]).replace("DELIVERY", DLV).replace("JOB", JOB)
-    asked(rules, capsys, *shlex.split(filled)[1:])
+    with held_router(rules):
+        if line.startswith("router cancel --replay"):
+            asked(rules, capsys, "replay", "--state", "dead", "--as", "outage-0301", "--yes")
+        asked(rules, capsys, *shlex.split(filled)[1:])
 
 
 def test_its_options_are_those_that_there_are() -> None:

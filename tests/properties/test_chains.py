@@ -71,7 +71,7 @@ class Runs(Histories):
 
     @rule(counts=st.lists(st.integers(0, 3), min_size=3, max_size=3))
     def lease_runs(self, counts: list[int]) -> None:
-        self.lease(counts, 0)
+        self.lease(counts, {}, 0)
 
     @rule(pick=st.integers(0, 1_000), state=st.sampled_from(["dead", "retryable", "cancelled"]))
     def fail(self, pick: int, state: Any) -> None:

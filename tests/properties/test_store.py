@@ -9,9 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from msgspec.structs import replace
 
-from router.model.job import Attempt, Job
+from router.model.job import ActionKind, Attempt, Job
 from router.store.protocol import Store
 from router.store.removal import EndedBefore, Retain
 from router.store.sqlite.store import open_store
@@ -136,41 +135,18 @@ class Histories(RuleBasedStateMachine):
         begun = self.run(self.model.job(job.id))
         self.running += [begun] if begun else []
 
-    @rule(counts=st.lists(st.integers(0, 3), min_size=3, max_size=3), ahead=st.integers(0, 5))
-    def lease(self, counts: list[int], ahead: int) -> None:
+    @rule(
+        counts=st.lists(st.integers(0, 3), min_size=3, max_size=3),
+        kinds=st.dictionaries(st.sampled_from(TARGETS), st.sampled_from(["http", "shell"])),
+        ahead=st.integers(0, 5),
+    )
+    def lease(self, counts: list[int], kinds: dict[str, ActionKind], ahead: int) -> None:
         self.leases += 1
         slots = dict(zip(TARGETS, counts, strict=True))
         batch: LeaseBatch = self.both(
-            "lease", slots, lease=f"b.{self.leases}", now=self.clock.now() + ahead
+            "lease", slots, lease=f"b.{self.leases}", now=self.clock.now() + ahead, kinds=kinds
         )
         self.running += [one.job for one in batch.jobs]
-
-    @rule(count=st.integers(0, 1), ahead=st.integers(1, 4))
-    def lease_ahead(self, count: int, ahead: int) -> None:
-        self.leases += 1
-        batch: LeaseBatch = self.both(
-            "lease",
-            dict.fromkeys(TARGETS, count),
-            lease=f"b.{self.leases}",
-            now=self.clock.now() + MINUTE,
-            ahead=dict.fromkeys(TARGETS, ahead),
-        )
-        self.running += [one.job for one in batch.jobs]
-
-    @rule(pick=st.integers(0, 1_000))
-    def began(self, pick: int) -> None:
-        """One of those that were leased ahead begins."""
-        ahead = [
-            place
-            for place, job in enumerate(self.running)
-            if job.started_at is None and self.run(self.model.job(job.id)) == job
-        ]
-        if not ahead:
-            return
-        place = ahead[pick % len(ahead)]
-        job = self.running[place] = replace(self.running[place], started_at=self.clock.now())
-        assert self.store.began(job)
-        assert self.model.began(job)
 
     @rule(
         pick=st.integers(0, 1_000),
@@ -239,17 +215,6 @@ class Histories(RuleBasedStateMachine):
             on_interrupt_dead=doomed,
             died=died,
         )
-
-    @rule(
-        jobs=st.integers(1, 4), slots=st.integers(0, 1), begun=st.integers(0, 3), dead=st.booleans()
-    )
-    def die_with_jobs_in_hand(self, jobs: int, slots: int, begun: int, dead: bool) -> None:
-        """What chance seldom brings together."""
-        self.accept([[] for _ in range(jobs)], "erp", "refund")
-        self.lease_ahead(slots, 4)
-        for _ in range(begun):
-            self.began(0)
-        self.crash(dead)
 
     @rule(rule_=st.sampled_from([None, *RULES]), limit=st.sampled_from([None, 2]))
     def cancel(self, rule_: str | None, limit: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement, Work
+from router.model.job import ENDED, ActionKind, Attempt, Job, JobState, NewJob, Settlement, Work
 from router.model.target import PAUSED
 from router.store.values import (
     ALREADY,
@@ -103,23 +103,27 @@ class Ledger(Singly):
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
-        ahead: Mapping[str, int] = {},
+        kinds: Mapping[str, ActionKind] = {},
     ) -> LeaseBatch:
         await self.pause()
         jobs: list[Work] = []
         next_due: dict[str, int | None] = {}
+        others: dict[str, ActionKind] = {}
         for target, room in slots.items():
             named = [self.records[id_] for id_ in fresh.get(target, ())]
             first = [j for j in named if j.state in ("available", "retryable") and j.due_at <= now]
-            for place in range(room + ahead.get(target, 0)):
+            for _ in range(room):
                 job = first.pop(0) if first else self._first(target)
                 if job is None or job.due_at > now:
+                    break
+                if job.kind != kinds.get(target, job.kind):
+                    others[target] = job.kind
                     break
                 job = msgspec.structs.replace(
                     job,
                     state="running",
                     attempt=job.attempt + 1,
-                    started_at=now if place < room else None,
+                    started_at=now,
                     lease=lease,
                 )
                 self.records[job.id] = job
@@ -127,13 +131,7 @@ class Ledger(Singly):
             left = self._first(target)
             next_due[target] = None if left is None else left.due_at
         await self.pause()
-        return LeaseBatch(tuple(jobs), next_due)
-
-    def began(self, job: Job) -> bool:
-        record = self.records[job.id]
-        if (record.lease, record.attempt) == (job.lease, job.attempt):
-            self.records[job.id] = msgspec.structs.replace(record, started_at=job.started_at)
-        return True
+        return LeaseBatch(tuple(jobs), next_due, kinds=others)
 
     def _first(self, target: str) -> Job | None:
         queue = self._queues.get(target, [])
@@ -201,13 +199,13 @@ class Ledger(Singly):
         for job in sorted(self.records.values(), key=lambda job: job.id):
             if job.state != "running" or node_of(job.lease or "") not in nodes:
                 continue
-            reason, begun = None, job.started_at is not None
-            if begun and (job.rule, job.action) in on_interrupt_dead:
+            reason = None
+            if (job.rule, job.action) in on_interrupt_dead:
                 reason = "interrupted"
-            elif job.deaths + begun >= DEATHS:
+            elif job.deaths + 1 >= DEATHS:
                 reason = "crash_loop"
             self._put(_reclaimed(job, now, reason))
-            if begun and reason is None and job.deaths + 2 == DEATHS:
+            if reason is None and job.deaths + 2 == DEATHS:
                 self._put(
                     msgspec.structs.replace(self.records[job.id], due_at=now + suspects * APART_MS)
                 )
@@ -257,7 +255,7 @@ def _reclaimed(job: Job, now: int, reason: str | None) -> Job:
         state="available" if reason is None else "dead",
         lease=None,
         reason=reason,
-        deaths=job.deaths + (job.started_at is not None),
+        deaths=job.deaths + 1,
         due_at=now if reason is None else job.due_at,
     )
 

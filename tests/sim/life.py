@@ -50,14 +50,6 @@ class View:
         self._process, self._store = process, store
         self.reads = self  # whatever is asked goes one way
 
-    def began(self, job: Job) -> bool:
-        """Told at once, and outlives the process."""
-        process = self._process
-        if not process.passes("before began"):
-            return False
-        process.world.twins.model.began(job)
-        return self._store.began(job) and process.passes("after began")
-
     def __getattr__(self, name: str) -> Any:
         async def asked(*args: Any, **named: Any) -> Any:
             process, step = self._process, name.removesuffix("_all")

@@ -59,11 +59,6 @@ class Reach(Singly):
         self._router = router
         self.reads = self
 
-    def began(self, job: Job) -> bool:
-        """Told at once, and outlives the process."""
-        router = self._router
-        return not router.is_cut and router.world.twins.model.began(job)
-
     def __getattr__(self, name: str) -> Any:
         async def asked(*args: Any, **named: Any) -> Any:
             router, world = self._router, self._router.world

@@ -62,8 +62,3 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert [a.ended_at for a in first.ledger.attempts] == [
         a.ended_at for a in second.ledger.attempts
     ]
-
-
-def test_processes_die_with_jobs_in_hand() -> None:
-    """Else nothing would show that those are told from the ones that had begun."""
-    assert any(checked(seed).ledger.waited for seed in range(20))

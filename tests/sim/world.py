@@ -52,8 +52,6 @@ class CheckedLedger(Ledger):
         super().__init__(world.commit_pause)
         self.second_chances: Counter[str] = Counter()
         self.due: dict[str, int] = {}
-        self.begun: set[tuple[str, int]] = set()
-        self.waited = 0  # jobs that waited in hand when their process died
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         ended = self.ended_at(settlement.attempt)
@@ -71,9 +69,6 @@ class CheckedLedger(Ledger):
         for job in self.records.values():
             if job.state == "running" and node_of(job.lease or "") in named["nodes"]:
                 self.second_chances[job.id] += 1
-                self.waited += job.started_at is None
-                if job.started_at is None and (job.id, job.attempt) in self.begun:
-                    self.wrong.append(f"{job.id} had begun when its process died, and nobody knows")
         return await super().recover(**named)
 
 
@@ -84,10 +79,6 @@ class View:
         self._world = world
         self.dead = False
         self.reads = self
-
-    def began(self, job: Job) -> bool:
-        """Told at once, and outlives the process."""
-        return not self.dead and self._world.ledger.began(job)
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._world.ledger, name)
@@ -210,7 +201,6 @@ class World:
             if wrong:  # noted, not raised: dispatch outlives whatever an action raises
                 self.ledger.wrong.append(f"{job.id} {text}")
         self.running.add(job.id)
-        self.ledger.begun.add((job.id, job.attempt))
         self.runs[job.id] += 1
 
     def an_outcome(self, job: Job) -> Outcome:

@@ -65,7 +65,7 @@ async def copy(
     with (
         refusing(path),
         closing(open_existing(path)) as db,
-        closing(location.Lock(path)) as lock,
+        closing(location.Lock(path)),
     ):
         db.execute("BEGIN")
         schema.require(db)
@@ -73,9 +73,8 @@ async def copy(
         try:
             await receiver.open()
             begun = await receiver.begin(fresh)
-            marks = lock.marks().all()
-            ended = await _copy(FileLedger(db, begun.today, marks, at_once), receiver, begun, show)
-            tables = await _compared(FileLedger(db, begun.today, marks, at_once), receiver)
+            ended = await _copy(FileLedger(db, begun.today, at_once), receiver, begun, show)
+            tables = await _compared(FileLedger(db, begun.today, at_once), receiver)
             if all(table.same for table in tables):
                 await receiver.finish(ended, audit)
         finally:

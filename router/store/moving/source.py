@@ -15,7 +15,6 @@ from router.store.moving.tables import Row, checked
 from router.store.postgres.ids import time_of
 from router.store.postgres.runs import group_key
 from router.store.sqlite import clock_step
-from router.store.sqlite.begin_marks import BeginMark
 from router.store.sqlite.fragments import PLACE_BITS
 from router.store.sqlite.writer_state import last_number
 
@@ -55,21 +54,14 @@ class Batch(NamedTuple):
 
 class FileLedger:
     """
-    The file. `today` (days since 1970) is the day of the copy's beginning; `marks` say which of
-    the jobs leased ahead have begun; batches have `at_once` rows at most.
+    The file. `today` (days since 1970) is the day of the copy's beginning; batches have `at_once`
+    rows at most.
     """
 
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        today: int,
-        marks: Collection[BeginMark] = (),
-        at_once: int = ROWS,
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, today: int, at_once: int = ROWS) -> None:
         db.text_factory = _text
         self._db, self.today, self._at_once = db, today, at_once
         self._ahead = clock_step.offset(db)
-        self._marks = {(mark.job, mark.attempt): mark.at for mark in marks}
         self._unread: set[tuple[str, Any]] = set()
 
     def pass_over(self, left_out: Collection[LeftOut]) -> None:
@@ -126,12 +118,8 @@ class FileLedger:
         if state >= DEAD:
             yield "jobs", (*row, state, due_at, attempt, charged, deaths, started, ended, reason)
             return
-        if state == RUNNING:
-            started = self._marks.get((id_, attempt)) if started is None else started
-            # Of a node that nobody knows: the first router reclaims it, as after a crash.
-            lease = f"copied-{lease}"
-        else:
-            lease = None
+        # Of a node that nobody knows: the first router reclaims it, as after a crash.
+        lease = f"copied-{lease}" if state == RUNNING else None
         target, rule = fixed[:2]
         yield "jobs", (*row, None, None, 0, 0, 0, None, None, reason)
         standing = state, replay is not None, due_at, waits or 0, attempt, charged, deaths

@@ -4,8 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from router.kinds import KINDS, NUMBERED
 from router.model.delivery import Delivery
-from router.model.job import Work
+from router.model.job import ActionKind, Work
 from router.model.settings import DAY_MS
 from router.store.common.damage import UNREADABLE, Damaged, damaged
 from router.store.common.states import RUNNING
@@ -30,7 +33,7 @@ _COLUMNS = f"""
     j.reason, j.replay_of, array_to_json(j.covers)::text AS covers, j.needs, q.waits,
     NULL::text AS turn, d.received_at, d.state AS delivery_state, d.generation AS routed_by,
     d.meta, d.body, coalesce(octet_length(d.body), 0) AS bytes, q.run, a.place,
-    q.rank
+    q.rank, coalesce(a.kind, j.kind) AS asked
 """
 """Those of JOB_COLUMNS as they will be, then what else is of the delivery."""
 _JOB, _DELIVERY = slice(0, 26), slice(26, 31)
@@ -41,7 +44,8 @@ _ROUTED_BY, _BYTES, _RUN = 28, 31, 32
 _RECENT = "{0} >= $7::uuid AND {0} < $8::uuid"
 """Partitions of other days are left out when the statement begins: to look into all costs more."""
 _OTHERS = f"FROM due WHERE NOT ({_RECENT.format('delivery')})"
-_NEXT_DUES, _OTHER_DAYS = -2, -1
+_NEXT_DUES, _OTHER_DAYS, _KINDS = -3, -2, -1
+_kinds = msgspec.json.Decoder(dict[str, int]).decode
 
 
 def _lane(replayed: bool, besides: str) -> str:
@@ -54,9 +58,9 @@ def _lane(replayed: bool, besides: str) -> str:
 
 # Not by the index of due jobs, of which there may be a million.
 _NAMED = (
-    "SELECT * FROM (SELECT q.* FROM queue q WHERE q.job = ANY($9::uuid[]) "
+    "SELECT * FROM (SELECT q.* FROM queue q WHERE q.job = ANY($10::uuid[]) "
     "AND q.target = a.target AND coalesce(q.lease, '') = '' AND q.waits = 0 AND q.due_at <= $3 "
-    "ORDER BY array_position($9::uuid[], q.job) LIMIT a.slots FOR UPDATE SKIP LOCKED) named "
+    "ORDER BY array_position($10::uuid[], q.job) LIMIT a.slots FOR UPDATE SKIP LOCKED) named "
     "UNION ALL "
 )
 
@@ -75,7 +79,8 @@ def _next_due(replayed: bool) -> str:
 def _statement(named: str, besides: str) -> str:
     return f"""
     WITH asked AS MATERIALIZED (
-        SELECT * FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY a (target, slots, place)
+        SELECT * FROM unnest($1::text[], $2::integer[], $9::smallint[])
+            WITH ORDINALITY a (target, slots, kind, place)
     ), due AS MATERIALIZED (
         SELECT {_COLUMNS}
         FROM asked a CROSS JOIN LATERAL (
@@ -92,9 +97,10 @@ def _statement(named: str, besides: str) -> str:
         ) d ON true
     ), fits AS MATERIALIZED (
         SELECT * FROM (
-            SELECT *, sum(bytes) OVER (ORDER BY place, rank ROWS UNBOUNDED PRECEDING) AS upto
+            SELECT *, sum(bytes) OVER (ORDER BY place, rank ROWS UNBOUNDED PRECEDING) AS upto,
+                bool_and(kind = asked) OVER (PARTITION BY place ORDER BY rank) AS of_kind
             FROM due
-        ) placed WHERE upto - bytes < $6 AND NOT EXISTS (SELECT {_OTHERS})
+        ) placed WHERE of_kind AND upto - bytes < $6 AND NOT EXISTS (SELECT {_OTHERS})
     ), taken AS (
         UPDATE queue SET state = {RUNNING}, attempt = attempt + 1, lease = $4, started_at = $5
         WHERE job = ANY(ARRAY(SELECT job FROM fits))
@@ -104,12 +110,17 @@ def _statement(named: str, besides: str) -> str:
     )
     SELECT t.*, CASE WHEN row_number() OVER () = 1 THEN rest.due_at END, (
         SELECT array_agg(delivery) {_OTHERS}
-    ) FROM rest LEFT JOIN fits t ON true
+    ), (
+        SELECT json_object_agg(target, kind) FROM (
+            SELECT DISTINCT ON (place) target, kind FROM due WHERE kind <> asked
+            ORDER BY place, rank
+        ) others
+    )::text FROM rest LEFT JOIN fits t ON true
     """
 
 
 _LEASE = _statement("", "")
-_LEASE_NAMED = _statement(_NAMED, "AND q.job <> ALL ($9::uuid[])")
+_LEASE_NAMED = _statement(_NAMED, "AND q.job <> ALL ($10::uuid[])")
 
 
 async def lease(
@@ -119,6 +130,7 @@ async def lease(
     lease: str,
     now: int,
     fresh: Mapping[str, Sequence[str]] = {},
+    kinds: Mapping[str, ActionKind] = {},
 ) -> LeaseBatch:
     """
     Take due jobs of each target and record their attempts. They stay leased, and are found by their
@@ -128,7 +140,8 @@ async def lease(
         return LeaseBatch((), {})
     named = [job for target in slots for job in fresh.get(target, ())]
     asked = list(slots), list(slots.values()), now, lease, db.wall(now), LEASED_BYTES
-    rows, generations = await db.state(1, lambda tx: _take(tx, asked, named), db.dispatch)
+    numbers = [KINDS[kinds[target]].number if target in kinds else None for target in slots]
+    rows, generations = await db.state(1, lambda tx: _take(tx, asked, numbers, named), db.dispatch)
     taken = [row for row in rows if row[_JOB_ID] is not None]
     taken.sort(key=lambda row: (row[_DUE_AT], row[_JOB_ID]))
     deliveries: dict[str, Delivery] = {}
@@ -139,18 +152,19 @@ async def lease(
         raise
     db.running.update([(one.job.id, one.job.delivery) for one, run in works if run is None])
     next_due = _next_dues(dict(zip(slots, rows[0][_NEXT_DUES], strict=True)), slots, taken, now)
-    return LeaseBatch(tuple([work for work, _ in works]), next_due)
+    others = {target: NUMBERED[kind] for target, kind in _kinds(rows[0][_KINDS] or b"{}").items()}
+    return LeaseBatch(tuple([work for work, _ in works]), next_due, others)
 
 
 async def _take(
-    tx: Tx, asked: Sequence[Any], named: Sequence[str]
+    tx: Tx, asked: Sequence[Any], kinds: Sequence[int | None], named: Sequence[str]
 ) -> tuple[Sequence[Any], Mapping[int, str]]:
     """
     The statement's rows, one at least, and generations by number. It takes nothing if there are
     jobs of other days among the due ones: then these days are recent.
     """
     while True:
-        values = *asked, *_recent(tx.db)
+        values = *asked, *_recent(tx.db), kinds
         rows = await tx.all(*((_LEASE_NAMED, *values, named) if named else (_LEASE, *values)))
         if (others := rows[0][_OTHER_DAYS]) is None:
             break

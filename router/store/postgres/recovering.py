@@ -108,7 +108,7 @@ class _Reclaim(NamedTuple):
             job,
             state="dead",
             reason=end.reason,
-            deaths=job.deaths + (job.started_at is not None),
+            deaths=job.deaths + 1,
             lease=None,
             ended_at=end.attempt.ended_at,
         )
@@ -119,9 +119,9 @@ def _reclaims(
 ) -> list[_Reclaim]:
     reclaims = []
     for job in jobs:
-        begun, due_at = job.started_at is not None, None
-        reason = death_of(job.rule, job.action, job.deaths, begun=begun, dead_on_interrupt=dead)
-        if begun and not reason and job.deaths + 2 == MAX_DEATHS:
+        due_at = None
+        reason = death_of(job.rule, job.action, job.deaths, dead)
+        if not reason and job.deaths + 2 == MAX_DEATHS:
             due_at, apart = now + apart * APART_MS, apart + 1
         end = Settlement(
             job.id,
@@ -138,10 +138,4 @@ def _reclaims(
 
 async def _write(tx: Tx, reclaims: Sequence[_Reclaim]) -> None:
     numbers = {id_: await tx.generation(id_) for id_ in {one.job.generation for one in reclaims}}
-    for begun in (True, False):
-        ended = [
-            (one.job.delivery, one.end)
-            for one in reclaims
-            if (one.job.started_at is not None) is begun
-        ]
-        await ends.write(tx, ended, numbers, died=int(begun))
+    await ends.write(tx, [(one.job.delivery, one.end) for one in reclaims], numbers, died=1)

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable, UsageError
-from router.model.job import Group, Job, Settlement
+from router.model.job import ActionKind, Group, Settlement
 from router.model.operations import Audit
 from router.model.store_address import DatabaseUrl
 from router.model.target import Pause
@@ -128,19 +128,16 @@ class PostgresStore:
 
     # -- dispatch --------------------------------------------------------------------------------
 
-    async def lease(
+    def lease(
         self,
         slots: Mapping[str, int],
         *,
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
-        ahead: Mapping[str, int] = {},  # noqa: ARG002 - none is leased ahead: each has begun
-    ) -> LeaseBatch:
-        return await leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh)
-
-    def began(self, job: Job) -> bool:  # noqa: ARG002 - see `lease`
-        return False
+        kinds: Mapping[str, ActionKind] = {},
+    ) -> Awaitable[LeaseBatch]:
+        return leasing.lease(self._db, slots, lease=lease, now=now, fresh=fresh, kinds=kinds)
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         (settled,) = await self.settle_all(((settlement, own),))

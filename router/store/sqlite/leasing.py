@@ -7,18 +7,13 @@ from typing import Any
 
 import msgspec
 
+from router.kinds import KINDS, NUMBERED
 from router.model.delivery import Delivery
-from router.model.job import Work
+from router.model.job import ActionKind, Work
 from router.store.common.columns import to_delivery, to_job
-from router.store.common.interruptions import (
-    ENDED_BEFORE,
-    ENDED_WITH_US,
-    death_of,
-    interrupted,
-)
+from router.store.common.interruptions import ENDED_WITH_US, death_of, interrupted
 from router.store.common.states import AVAILABLE, DEAD, OUTCOME, RUNNING
 from router.store.sqlite import accepting, damage, reading, runs
-from router.store.sqlite.begin_marks import BeginMark
 from router.store.sqlite.fragments import DUE, JOB_COLUMNS, LISTED, PLACE_BITS, listed
 from router.store.sqlite.paging import jobs_where
 from router.store.sqlite.writer_state import ROWS, Book
@@ -29,7 +24,7 @@ LEASED_BYTES = 32 * 1024 * 1024
 
 _BATCH = 16
 _decode = msgspec.json.Decoder(list[list[Any]])
-_ATTEMPT, _STATE, _LEASE, _STARTED, _DUE = 14, 10, 17, 18, 11
+_ATTEMPT, _STATE, _LEASE, _STARTED, _DUE, _KIND = 14, 10, 17, 18, 11, 8
 _REPLAYED, _JOB, _DELIVERY = 5, 7, 8
 """Places in a row of a due job; JOB_COLUMNS begin at `_JOB`."""
 _LARGE = ("meta", "body")
@@ -68,67 +63,52 @@ def lease(
     lease: str,
     now: int,
     fresh: Mapping[str, Sequence[str]] = {},
-    ahead: Mapping[str, int] = {},
+    kinds: Mapping[str, ActionKind] = {},
 ) -> LeaseBatch:
     """
     Take due jobs of each target and record their attempts, within the open transaction. Raises
     Damaged: nothing was written, for all is read before anything is.
     """
-    wanted = slots
-    if ahead:
-        wanted = {target: count + ahead.get(target, 0) for target, count in slots.items()}
-    with damage.reading(book.db, "jobs", lambda: _numbers(book, wanted, fresh)):
-        return _hand_out(book, slots, wanted, lease, now, fresh)
+    with damage.reading(book.db, "jobs", lambda: _numbers(book, slots, fresh)):
+        return _hand_out(book, slots, lease, now, fresh, kinds)
 
 
 def _hand_out(
     book: Book,
     slots: Mapping[str, int],
-    wanted: Mapping[str, int],
     token: str,
     now: int,
     fresh: Mapping[str, Sequence[str]],
+    kinds: Mapping[str, ActionKind],
 ) -> LeaseBatch:
     next_due: dict[str, int | None] = {}
+    others: dict[str, ActionKind] = {}
     taken: list[list[Any]] = []
-    ahead: set[int] = set()
     room = LEASED_BYTES
-    for target, found in _candidates(book, wanted):
+    for target, found in _candidates(book, slots):
         named = _named(book, fresh[target], now) if fresh.get(target) else []
-        mine, rest, room = _choose(found, named, wanted[target], now, room)
+        number = KINDS[kind].number if (kind := kinds.get(target)) else None
+        mine, rest, room, other = _choose(found, named, slots[target], now, room, number)
         taken += mine
-        ahead.update([row[0] for row in mine[slots[target] :]])
         next_due[target] = rest
+        if other is not None:
+            others[target] = NUMBERED[other]
     if not taken:
-        return LeaseBatch((), next_due)
+        return LeaseBatch((), next_due, kinds=others)
     taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
     deliveries = _deliveries(book, taken)
     began = book.wall(now)
-    jobs = tuple(
-        [
-            _leased(
-                row, deliveries[row[0] >> PLACE_BITS], token, None if row[0] in ahead else began
-            )
-            for row in taken
-        ]
+    jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, began) for row in taken])
+    book.db.execute(
+        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
+        f"WHERE n {LISTED}",
+        (began, token, listed([row[0] for row in taken])),
     )
-    for at, numbers in ((began, [n for n, *_ in taken if n not in ahead]), (None, ahead)):
-        if numbers:
-            _begin(book, at, token, numbers)
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
     if linked := {row[0]: row[4] for row in taken if row[4] is not None}:
         book.later.append(lambda: book.linked.update(linked))
     book.pages += 1 + len(taken)
-    return LeaseBatch(jobs, next_due)
-
-
-def _begin(book: Book, began: int | None, token: str, numbers: Collection[int]) -> None:
-    """Record an attempt of each; None: it has not begun yet."""
-    book.db.execute(
-        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
-        f"WHERE n {LISTED}",
-        (began, token, listed(numbers)),
-    )
+    return LeaseBatch(jobs, next_due, kinds=others)
 
 
 def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[str]]) -> list[int]:
@@ -165,28 +145,39 @@ def _named(book: Book, ids: Sequence[str], now: int) -> list[list[Any]]:
 
 
 def _choose(
-    found: list[list[Any]], named: list[list[Any]], wanted: int, now: int, room: int
-) -> tuple[list[list[Any]], int | None, int]:
-    """Split into jobs to hand out, the first due time of those left, and the room left."""
+    found: list[list[Any]],
+    named: list[list[Any]],
+    wanted: int,
+    now: int,
+    room: int,
+    kind: int | None,
+) -> tuple[list[list[Any]], int | None, int, int | None]:
+    """
+    Split into jobs to hand out, the first due time of those left, and the room left; last the
+    other kind before whose first job they end, if they do.
+    """
     due = [row for row in found if row[_JOB + _DUE] <= now]
     if any(row[_REPLAYED] for row in due):
         due.sort(key=lambda row: row[_REPLAYED])  # stable: within each by due time
     if named:
         before = {row[0] for row in named}
         due = named + [row for row in due if row[0] not in before]
-    most, count = min(wanted, len(due)), 0
+    most, count, other = min(wanted, len(due)), 0, None
     while count < most and room > 0:
+        if kind is not None and due[count][_JOB + _KIND] != kind:
+            other = due[count][_JOB + _KIND]
+            break
         room -= due[count][1]
         count += 1
     mine = due[:count]
     if count == len(found) and not named:
-        return mine, None, room
+        return mine, None, room, other
     taken = {row[0] for row in mine}
-    left = [row[_JOB + _DUE] for row in found if row[0] not in taken]
-    return mine, min(left, default=None), room
+    left = [row[_JOB + _DUE] for row in [*found, *named] if row[0] not in taken]
+    return mine, min(left, default=None), room, other
 
 
-def _leased(row: list[Any], delivery: Delivery, token: str, began: int | None) -> Work:
+def _leased(row: list[Any], delivery: Delivery, token: str, began: int) -> Work:
     values = row[_JOB:]
     values[_STATE] = RUNNING
     values[_ATTEMPT] += 1
@@ -236,18 +227,11 @@ def recover(
     now: int,
     dead_on_interrupt: frozenset[tuple[str, str]],
     died: Died,
-    begun: Collection[BeginMark] = (),
 ) -> Recovered:
     """
-    Reclaim the running jobs of these nodes, within the open transaction. `begun`: which of those
-    that were leased ahead have begun. Raises Damaged.
+    Reclaim the running jobs of these nodes, within the open transaction. Raises Damaged.
     """
     lost = [n for n, node in reading.holders(book.db) if node in nodes]
-    book.db.executemany(
-        "UPDATE jobs SET started_at = ? WHERE id = ? AND attempt = ? AND started_at IS NULL "
-        f"AND n {LISTED}",
-        [(mark.at, mark.job, mark.attempt, listed(lost)) for mark in begun],
-    )
     with damage.reading(book.db, "jobs", lambda: lost):
         return _reclaim(book, lost, now, dead_on_interrupt, died)
 
@@ -261,23 +245,25 @@ def _reclaim(
 ) -> Recovered:
     numbers, ended = listed(lost), book.wall(now)
     found = book.db.execute(
-        "SELECT n, rule, action, deaths, run, started_at IS NOT NULL FROM jobs "
-        f"WHERE n {LISTED} ORDER BY id",
+        f"SELECT n, rule, action, deaths, run FROM jobs WHERE n {LISTED} ORDER BY id",
         (numbers,),
     ).fetchall()
     book.db.execute(
         "INSERT OR IGNORE INTO attempts "
-        "SELECT n, attempt, coalesce(started_at, ?1), ?1, ?2, iif(started_at IS NULL, ?3, ?4), "
-        "'{}', generation FROM jobs WHERE n IN (SELECT value FROM json_each(?5))",
-        (ended, OUTCOME["interrupted"], ENDED_BEFORE, ENDED_WITH_US, numbers),
+        "SELECT n, attempt, coalesce(started_at, ?1), ?1, ?2, ?3, '{}', generation FROM jobs "
+        "WHERE n IN (SELECT value FROM json_each(?4))",
+        (ended, OUTCOME["interrupted"], ENDED_WITH_US, numbers),
     )
-    dead = {row[0]: reason for row in found if (reason := _death_of(row, dead_on_interrupt))}
+    dead = {
+        n: reason
+        for n, rule, action, deaths, _ in found
+        if (reason := death_of(rule, action, deaths, dead_on_interrupt))
+    }
     book.db.execute(
-        f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, "
-        f"deaths = deaths + (started_at IS NOT NULL) WHERE n {LISTED}",
+        f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, deaths = deaths + 1 WHERE n {LISTED}",
         (numbers,),
     )
-    suspects = [n for n, _, _, deaths, _, begun in found if begun and deaths + 2 == MAX_DEATHS]
+    suspects = [n for n, _, _, deaths, _ in found if deaths + 2 == MAX_DEATHS]
     book.db.executemany(
         "UPDATE jobs SET due_at = ? WHERE n = ?",
         [(now + i * APART_MS, n) for i, n in enumerate(n for n in suspects if n not in dead)],
@@ -294,8 +280,3 @@ def _reclaim(
     ends = [(job, interrupted(job, ended)) for job in jobs]
     accepting.accept_of_dead(book, ends, died, now)
     return Recovered(len(found) - len(dead), len(dead))
-
-
-def _death_of(row: Sequence[Any], dead_on_interrupt: frozenset[tuple[str, str]]) -> str | None:
-    _, rule, action, deaths, _, begun = row
-    return death_of(rule, action, deaths, begun=begun, dead_on_interrupt=dead_on_interrupt)

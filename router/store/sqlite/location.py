@@ -6,8 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from router.errors import StoreInUse, StoreRefused
-from router.store.sqlite.begin_marks import TABLE_BYTES, BeginMarks
+from router.errors import StoreRefused
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
@@ -23,7 +22,7 @@ _CLAIM = 0x4000_0400
 """The byte of a store that its writer locks; those that SQLite locks lie before it."""
 
 _HOLDER_BYTES = 32
-"""Of a lock file, for the process that has it; behind them lie the marks of what has begun."""
+"""Of a lock file, for the process that has it."""
 
 
 class Lock:
@@ -52,8 +51,7 @@ class Lock:
         From now on, the store being open: lock it too, and know its files again.
 
         Raises:
-            StoreInUse: another router has it.
-            StoreRefused: it is not there any more.
+            StoreRefused: another router has it, or it is not there any more.
         """
         self._descriptors.append(_claimed(self._path))
         names = (str(self._path), f"{self._path}-wal")
@@ -77,10 +75,6 @@ class Lock:
         self._put_back()
         return None
 
-    def marks(self) -> BeginMarks:
-        """The marks that the lock file has, to be read and added to until `close`."""
-        return BeginMarks(lambda: self._descriptors[0] if self._descriptors else -1, _HOLDER_BYTES)
-
     def close(self) -> None:
         """Give the right up. The file stays: removing it would let two servers each lock one."""
         while self._descriptors:
@@ -94,8 +88,6 @@ class Lock:
         with suppress(StoreRefused, OSError):
             fresh = _locked(self._file, self._path)
             try:
-                table = os.pread(self._descriptors[0], TABLE_BYTES, _HOLDER_BYTES)
-                os.pwrite(fresh, table, _HOLDER_BYTES)
                 os.dup2(fresh, self._descriptors[0], inheritable=False)
             finally:
                 os.close(fresh)
@@ -110,10 +102,6 @@ class NoLock(Lock):
 
     def gone(self) -> None:
         """It cannot be taken away."""
-
-    def marks(self) -> BeginMarks:
-        """In memory alone, as the store is."""
-        return BeginMarks(None, 0)
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -194,7 +182,7 @@ def _locked(file: Path, store: Path) -> int:
     except OSError as error:
         holder = os.pread(descriptor, _HOLDER_BYTES, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
-        raise StoreInUse(
+        raise StoreRefused(
             f"{store} is in use by another router (process {holder or 'unknown'})"
         ) from error
     try:
@@ -217,7 +205,7 @@ def _claimed(store: Path) -> int:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _CLAIM)
     except OSError as error:
         os.close(descriptor)
-        raise StoreInUse(
+        raise StoreRefused(
             f"{store} is in use by another router, whose lock file was removed"
         ) from error
     return descriptor

@@ -12,7 +12,7 @@ from typing import Any, Concatenate
 
 from router.clock import Clock
 from router.errors import RouterError, StoreRefused, StoreUnavailable
-from router.model.job import Job, NewJob, Settlement
+from router.model.job import ActionKind, NewJob, Settlement
 from router.model.operations import Audit
 from router.model.share import NO_REPORT, Division, ShareReport, Shares
 from router.model.target import Pause
@@ -96,7 +96,6 @@ class SqliteStore:
         self._path = path
         self._clock = clock
         self._lock = lock
-        self._marks = lock.marks()
         self._writer = Writer(self._open, self._fail, on_commit, lock.gone)
         self.reads: SqliteReader
         self._search = pruning.PruneSearch()
@@ -152,10 +151,7 @@ class SqliteStore:
     ) -> "asyncio.Future[Sequence[Settled | RouterError]]":
         if any(own is not None for _, own in group):
             self._counts.came()
-        ends = self._writer.submit("settle", group, self._clock.ledger())
-        if self._marks:
-            ends.add_done_callback(partial(self._unmark, group))
-        return ends
+        return self._writer.submit("settle", group, self._clock.ledger())
 
     def lease(
         self,
@@ -164,14 +160,11 @@ class SqliteStore:
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
-        ahead: Mapping[str, int] = {},
+        kinds: Mapping[str, ActionKind] = {},
     ) -> "asyncio.Future[LeaseBatch]":
         return self._work(
-            lambda book: leasing.lease(book, slots, lease=lease, now=now, fresh=fresh, ahead=ahead)
+            lambda book: leasing.lease(book, slots, lease=lease, now=now, fresh=fresh, kinds=kinds)
         )
-
-    def began(self, job: Job) -> bool:
-        return self._marks.put(job)
 
     async def recover(
         self,
@@ -181,11 +174,9 @@ class SqliteStore:
         on_interrupt_dead: frozenset[tuple[str, str]],
         died: Died = untold,
     ) -> Recovered:
-        begun = self._marks.all()
         recovered = await self._work(
-            lambda book: leasing.recover(book, nodes, now, on_interrupt_dead, died, begun)
+            lambda book: leasing.recover(book, nodes, now, on_interrupt_dead, died)
         )
-        self._marks.recovered(nodes)
         self._counts.came()
         return recovered
 
@@ -344,15 +335,6 @@ class SqliteStore:
 
     def _work(self, work: Callable[[Book], T]) -> "asyncio.Future[T]":
         return self._writer.submit("work", work)
-
-    def _unmark(
-        self,
-        group: Sequence[tuple[Settlement, Acceptance | None]],
-        ends: "asyncio.Future[Sequence[Settled | RouterError]]",
-    ) -> None:
-        if not ends.cancelled() and ends.exception() is None:
-            pairs = zip(group, ends.result(), strict=True)
-            self._marks.ended([one.job for (one, _), end in pairs if isinstance(end, Settled)])
 
     def _count_copies(self, receipts: "asyncio.Future[Any]") -> None:
         failed = receipts.cancelled() or receipts.exception() is not None

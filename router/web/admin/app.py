@@ -13,6 +13,7 @@ from typing import Any
 
 from router import log
 from router.errors import UsageError
+from router.operator.attention import HELD
 from router.web.admin.browsers import Hosts, check_origin
 from router.web.admin.problems import PROBLEM, Rejected, problem_body, rejection
 from router.web.admin.query import Query
@@ -43,7 +44,7 @@ class AdminApp:
     The ASGI application of the admin listener.
 
     `build` makes the application behind it, in a thread. `peers` are the proxies that may say who
-    calls; `unready` says why no delivery can be committed, None: one can.
+    calls; `unready` says why no delivery can be committed, None: one can; `held`: no job runs.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class AdminApp:
         *,
         hosts: Hosts,
         unready: Callable[[], Awaitable[str | None]],
+        held: Callable[[], bool] = lambda: False,
         peers: Peers | None = None,
     ) -> None:
         self._build = build
         self._hosts = hosts
-        self._unready = unready
+        self._unready, self._held = unready, held
         self._peers = peers or Peers()
         self._built: asyncio.Future[Application] | None = None
         self._log = log.get("web.admin")
@@ -104,7 +106,8 @@ class AdminApp:
         else:
             why = await self._unready()
             status = 200 if why is None else 503
-            body = b"ready\n" if why is None else f"not ready: {why}\n".encode()
+            text = "ready\n" if why is None else f"not ready: {why}\n"
+            body = f"{text}{HELD}\n".encode() if self._held() else text.encode()
         await _send(send, status, body, _TEXT)
 
     async def _application(self) -> Application:

@@ -168,6 +168,14 @@ class ChangeRoutes(Controller):
         """At once, with the sessions that it began."""
         return await verbs.revoke_token(data, request.by)
 
+    @verb("/api/run", "Run jobs again, where `serve --hold` holds them.", EmptyBody)
+    async def run(
+        self, request: AdminRequest, running: Given[Running], data: JSONBody[EmptyBody]
+    ) -> answers.Resumed:
+        """The whole router; `resume` is for one target."""
+        del data
+        return await running.resume(request.by)
+
     @verb("/api/reload", "Read the rules file again.", EmptyBody)
     async def reload(
         self, request: AdminRequest, running: Given[Running], data: JSONBody[EmptyBody]

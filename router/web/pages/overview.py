@@ -13,7 +13,7 @@ from router.web.pages.request import Shown, page
 SHOWN = 20
 SLOWEST_SHOWN = 5
 _CLOSER = {
-    "reload": "/reload", "store": "#store", "dead": "/dead", "node": "/nodes",
+    "held": "/jobs", "reload": "/reload", "store": "#store", "dead": "/dead", "node": "/nodes",
     "refused": "/refused",
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 from router.cli.main import run
 from router.cli.sink_server import Received, SinkServer, as_line
 from tests.acceptance.process import free_ports
+from tests.unit.cli.held_router import held_router
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "rules.example.yaml"
@@ -67,6 +69,28 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "rules.yaml"
     path.write_text(SMALL, "utf-8")
     return path
+
+
+Changes = Callable[[Router, Path], Router]
+CHANGES = ("replay", "cancel", "revive", "erase", "token", "targets", "subscriptions", "recover")
+
+
+@pytest.fixture
+def changes() -> Iterator[Changes]:
+    """Commands that find a held router here as soon as one of them may change something."""
+    with ExitStack() as stack:
+
+        def with_router(router: Router, rules: Path) -> Router:
+            running = list[None]()
+
+            def called(command: str, *args: str | Path) -> Ran:
+                if command in CHANGES and not running:
+                    running.append(stack.enter_context(held_router(rules)))
+                return router(command, *args)
+
+            return called
+
+        yield with_router
 
 
 class Listening(NamedTuple):

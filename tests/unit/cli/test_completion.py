@@ -57,7 +57,7 @@ def test_bash_accepts_its_script(router: Router) -> None:
 
 def test_commands_are_completed() -> None:
     assert completed("") == list(COMMANDS)
-    assert completed("re") == ["replay", "revive", "recover"]
+    assert completed("re") == ["replay", "revive", "resume", "recover"]
     assert completed("serve", "--de") == ["--dev"]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import Router
+from tests.unit.cli.held_router import held_router
 
 
 @pytest.mark.parametrize("command", [("addresses",), ("doctor",), ("subscriptions", "list")])
@@ -30,4 +31,6 @@ def test_two_are_one_too_many(router: Router, rules: Path) -> None:
 def test_one_that_must_be_named_is_asked_for(router: Router, rules: Path) -> None:
     ran = router("recover", "-f", rules, "--dry-run")
     assert ran == (2, "", "router: name an ENDPOINT; see `router recover -h`\n")
-    assert "no endpoint 'shp'" in router("recover", "-f", rules, "--endpoint", "shp", "--yes").err
+    with held_router(rules):
+        ran = router("recover", "-f", rules, "--endpoint", "shp", "--yes")
+    assert "there is no endpoint 'shp'; did you mean 'shop'?" in ran.err

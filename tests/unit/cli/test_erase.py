@@ -1,4 +1,4 @@
-"""`router erase` where no server runs."""
+"""`router erase`."""
 
 import asyncio
 import json
@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from router.cli.last_request import SentRequest, last_of, remember
-from tests.unit.cli.conftest import Ran, Router
+from tests.unit.cli.conftest import Changes, Ran, Router
 from tests.unit.cli.test_stored import DLV, OTHER, fill
 
 WHERE = ("--where", "delivery.id == var.id", "--var", f"id={DLV}")
 
 
 @pytest.fixture
-def ask(router: Router, rules: Path) -> Router:
+def ask(router: Router, rules: Path, changes: Changes) -> Router:
     """One delivery whose job is dead, one that is open and unreadable."""
     asyncio.run(fill(rules.parent / "router.db", time.time_ns() // 1_000_000))
 
     def asked(command: str, *args: str) -> Ran:
         return router(command, "-f", rules, *args)
 
-    return asked
+    return changes(asked, rules)
 
 
 def test_a_plan_first_and_nobody_is_asked_in_silence(ask: Router) -> None:

@@ -13,6 +13,7 @@ from router.cli.options import Options
 from router.errors import UsageError
 from tests.acceptance.process import free_ports
 from tests.unit.cli.conftest import EXAMPLE, Router
+from tests.unit.cli.held_router import held_router
 from tests.unit.cli.test_stored import DLV, JOB, fill
 
 Path_ = tuple[str, ...]
@@ -37,6 +38,7 @@ SAYS: dict[Path_, list[list[str]]] = {
     ("replay",): [[DLV], ["--rule", "paid", "--dry-run"], ["--rule", "paid", "--yes"]],
     ("cancel",): [["--rule", "paid", "--yes"], ["--rule", "paid", "--dry-run"], [JOB]],
     ("revive",): [["--rule", "paid", "--yes"], ["--rule", "paid", "--dry-run"], [JOB]],
+    ("resume",): [[]],
     ("erase",): [["--where", "`true`", "--yes"], ["--where", "`true`", "--dry-run"], ["--status"]],
     ("recover",): [["shop", "--dry-run"], ["shop", "--yes"]],
     ("store", "prune"): [[]],
@@ -134,6 +136,7 @@ def test_options_of_a_group_count_for_its_subcommand(
 ) -> None:
     asyncio.run(fill(tmp_path / "other.db", time.time_ns() // 1_000_000))
     there = ("--store", str(tmp_path / "other.db"))
-    assert router("targets", "-f", rules, *there, "--json", "pause", "t").out.startswith("{")
+    with held_router(rules, f"sqlite:{there[1]}"):
+        assert router("targets", "-f", rules, *there, "--json", "pause", "t").out.startswith("{")
     assert "paused" in router("targets", "-f", rules, *there).out
     assert not (rules.parent / "router.db").exists()

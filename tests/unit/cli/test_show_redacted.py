@@ -4,12 +4,16 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from router.clock import SystemClock
 from router.model.delivery import REDACTED, Redaction
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
+from tests.acceptance.process import free_ports
 from tests.builders import a_delivery, an_event
 from tests.unit.cli.conftest import Router
+from tests.unit.cli.held_router import held_router
 
 MARK = Redaction(1_790_000_000_000, "ab" * 32, ("payload.email", 'headers."x-user"'))
 RULES = """\
@@ -36,7 +40,7 @@ async def fill(store: Path) -> None:
 
 
 def test_show_explain_and_the_plan_of_a_replay_say_what_is_missing(
-    tmp_path: Path, router: Router
+    tmp_path: Path, router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "rules.yaml").write_text(RULES)
     asyncio.run(fill(tmp_path / "router.db"))
@@ -53,7 +57,9 @@ def test_show_explain_and_the_plan_of_a_replay_say_what_is_missing(
     }
     why = router("explain", id_, *place).out
     assert "UNKNOWN: decided on a value that is no longer here (payload.email)" in why
-    plan = router("replay", id_, "--dry-run", *place)
+    monkeypatch.setenv("ROUTER_ADMIN", f"127.0.0.1:{free_ports(1)[0]}")
+    with held_router(tmp_path / "rules.yaml"):
+        plan = router("replay", id_, "--dry-run", *place)
     assert "redacted: matched and run without the values" in plan.out + plan.err
     listed = router("deliveries", "--json", *place).out
     assert json.loads(listed)[0]["flags"] == ["redacted"]

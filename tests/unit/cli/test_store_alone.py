@@ -50,6 +50,7 @@ NEED_RULES: set[Path_] = {
             "revive",
             "recover",
             "erase",
+            "resume",
         )
     ),
     *(("targets", verb) for verb in ("pause", "resume")),

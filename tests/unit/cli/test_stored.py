@@ -1,4 +1,4 @@
-"""The commands that read the ledger, and the operator's verbs when no server runs."""
+"""The commands that read the ledger, and the operator's verbs."""
 
 import asyncio
 import json
@@ -17,7 +17,8 @@ from router.model.job import Attempt, NewJob, Settlement
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
 from tests.builders import a_delivery, an_event
-from tests.unit.cli.conftest import MakeSink, Ran, Router
+from tests.unit.cli.conftest import Changes, MakeSink, Ran, Router
+from tests.unit.cli.held_router import held_router
 
 DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
 OTHER = "dlv_01ABCDEFGJ0123456789ABCDEF"
@@ -68,13 +69,13 @@ def ledger(rules: Path) -> Ledger:
 
 
 @pytest.fixture
-def ask(router: Router, ledger: Ledger) -> Router:
-    """A command on this ledger; no server runs at its admin address."""
+def ask(router: Router, ledger: Ledger, changes: Changes) -> Router:
+    """A command on this ledger; a router runs at its admin address once one changes something."""
 
     def asked(command: str, *args: str) -> Ran:
         return router(command, "-f", ledger.rules, *args)
 
-    return asked
+    return changes(asked, ledger.rules)
 
 
 def test_counts_that_a_server_does_not_write_for_us_are_said_to_be_old(
@@ -367,7 +368,8 @@ def test_a_command_that_is_printed_works_on_the_same_store(
     assert again.endswith(place)
     assert each == f"dead --list{place}"
     assert JOB[:16] in router(*shlex.split(each)).out
-    assert router(*shlex.split(again), "--yes").out == "1 job revived\n"
+    with held_router(ledger.rules, f"sqlite:{moved}"):
+        assert router(*shlex.split(again), "--yes").out == "1 job revived\n"
 
 
 def test_the_audit_tells_who_changed_what(ask: Router) -> None:
@@ -376,13 +378,13 @@ def test_the_audit_tells_who_changed_what(ask: Router) -> None:
     ask("cancel", JOB)
     lines = json.loads(ask("audit", "--json").out)
     assert [(x["verb"], x["who"], x["count"]) for x in lines] == [
-        ("cancel", "local", 1),
-        ("revive", "local", 1),
+        ("cancel", "token", 1),
+        ("revive", "token", 1),
     ]
     rows = ask("audit").out.splitlines()
     assert rows[0].split() == ["AT", "WHO", "FROM", "DID", "COUNT", "WHAT"]
     assert rows[1].endswith(f"router cancel {JOB}")
-    assert f"command line {lines[0]['peer']}  cancel" in rows[1]
+    assert f"{lines[0]['peer']}  cancel" in rows[1]
     command = lines[1]["command"]
     assert rows[2].endswith(f"  {command}")
     selector = shlex.split(command)[2:]
@@ -407,10 +409,9 @@ def test_a_development_store_is_found_where_only_that_one_is(ask: Router, ledger
     assert len(json.loads(ask("deliveries", "--json").out)) == 2
 
 
-def test_revive_without_a_server_waits_for_the_next_one(ask: Router) -> None:
+def test_a_job_is_revived_once(ask: Router) -> None:
     ran = ask("revive", JOB[:16])
-    assert (ran.code, ran.out) == (0, "1 job revived\n")
-    assert "wait for a `router serve` on this store" in ran.err
+    assert (ran.code, ran.out, ran.err) == (0, "1 job revived\n", "")
     assert json.loads(ask("dead", "--json").out) == []
     assert json.loads(ask("revive", "--rule", "paid", "--yes", "--json").out)["revived"] == 0
 
@@ -479,10 +480,32 @@ def test_an_unknown_id_is_said(ask: Router) -> None:
     assert "dlv_99999999" in ran.err
 
 
-def test_a_verb_without_server_and_store_makes_no_store(router: Router, rules: Path) -> None:
+CHANGING = (
+    ("replay", DLV), ("replay", "--rule", "paid", "--dry-run"), ("revive", JOB),
+    ("cancel", "--rule", "paid", "--yes"), ("erase", DLV, "--yes"), ("erase", "--status"),
+    ("resume",),
+    ("targets", "pause", "t"), ("targets", "resume", "t"), ("recover", "shop", "--yes"),
+    ("token", "new", "ci", "--role", "viewer"), ("token", "revoke", "ci"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", CHANGING, ids=" ".join)
+def test_a_verb_without_a_router_is_refused_and_says_how_to_start_one(
+    words: tuple[str, ...], router: Router, ledger: Ledger
+) -> None:
+    before = ledger.store.read_bytes()
+    ran = router(*words, "-f", ledger.rules, "--admin", "127.0.0.1:1")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith(
+        "router: no server runs at http://127.0.0.1:1: start `router serve`, or "
+        "`router serve --hold` to change something before any job runs"
+    )
+    assert ledger.store.read_bytes() == before
+
+
+def test_a_verb_without_a_router_and_a_store_makes_no_store(router: Router, rules: Path) -> None:
     ran = router("cancel", "-f", rules, "--rule", "paid", "--yes", "--admin", "127.0.0.1:1")
-    assert ran.code == 1
-    assert "nothing has been received yet" in ran.err
+    assert (ran.code, "no server runs" in ran.err) == (1, True)
     assert not (rules.parent / "router.db").exists()
 
 

@@ -13,8 +13,9 @@ from router.cli import subscription_plan
 from router.model.subscription import Subscription
 from router.providers import builtin
 from router.wiring.rules import read_rules
+from tests.acceptance.process import free_ports
 from tests.api_server import TOKEN, Answer, ApiServer, api_server
-from tests.unit.cli.conftest import Ran, Router
+from tests.unit.cli.conftest import Changes, Ran, Router
 
 RULES = """\
 version: 1
@@ -54,7 +55,9 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: ApiServer) -> Pa
     monkeypatch.setenv("OTHER_TOKEN", "another-token-altogether")
     monkeypatch.setenv("SHOP_BASE", api.url)
     path = tmp_path / "rules.yaml"
-    path.write_text(RULES.replace("PROVIDER", "shopify"), "utf-8")
+    admin = f"127.0.0.1:{free_ports(1)[0]}"
+    text = RULES.replace("PROVIDER", "shopify").replace("127.0.0.1:1", admin)
+    path.write_text(text, "utf-8")
     return path
 
 
@@ -76,8 +79,8 @@ class Subscriptions:
 
 
 @pytest.fixture
-def subscriptions(router: Router, rules: Path) -> Subscriptions:
-    return Subscriptions(router, rules)
+def subscriptions(router: Router, rules: Path, changes: Changes) -> Subscriptions:
+    return Subscriptions(changes(router, rules), rules)
 
 
 def test_the_plan_is_shown_and_nothing_asked(subscriptions: Subscriptions, api: ApiServer) -> None:
@@ -172,7 +175,7 @@ def test_the_token_s_header_is_spelled_as_the_provider(
 
 
 def test_flags_stand_in_place_of_the_file(
-    router: Router, rules: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+    subscriptions: Subscriptions, api: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINE", TOKEN)
     args = ["--topic", "ORDERS_PAID", "--shop-base", f"{api.url}/", "--api-version", "2025-07"]
@@ -183,7 +186,7 @@ def test_flags_stand_in_place_of_the_file(
             {"data": {"webhookSubscriptionCreate": {"webhookSubscription": {"id": "gid://x/5"}}}},
         )
     )
-    ran = router("subscriptions", "create", "other", *args, "-f", rules)
+    ran = subscriptions("create", *args, endpoint="other")
     assert ran.code == 0
     assert api.asked[0].path == "/gql/2025-07.json"
     assert api.asked[0].body["variables"]["topic"] == "ORDERS_PAID"
@@ -312,9 +315,9 @@ def test_endpoints_that_cannot_be_subscribed(
     assert words in ran.err
 
 
-def test_a_token_must_be_named(router: Router, rules: Path, api: ApiServer) -> None:
+def test_a_token_must_be_named(subscriptions: Subscriptions, api: ApiServer) -> None:
     args = ["--topic", "a/b", "--shop-base", api.url]
-    ran = router("subscriptions", "create", "other", *args, "-f", rules)
+    ran = subscriptions("create", *args, endpoint="other")
     assert ran.code == 2
     assert "no access token is named: add --token-env VARIABLE" in ran.err
 

@@ -1,4 +1,4 @@
-"""`router targets`, `pause` and `resume` where no server runs."""
+"""`router targets`, `pause` and `resume`."""
 
 import asyncio
 import json
@@ -14,8 +14,10 @@ from router.cli.targets import _note_of
 from router.clock import SystemClock
 from router.model.target import TargetRow
 from router.store.sqlite.store import open_store
+from tests.acceptance.process import free_ports
 from tests.clocks import ManualClock
 from tests.store_values import Maker
+from tests.unit.cli.held_router import held_router
 
 RULES = """
 version: 1
@@ -32,7 +34,7 @@ rules:
 @pytest.fixture
 def rules(tmp_path: Path) -> str:
     path = tmp_path / "rules.yaml"
-    path.write_text(RULES, "utf-8")
+    path.write_text(RULES.replace("127.0.0.1:1", f"127.0.0.1:{free_ports(1)[0]}"), "utf-8")
     return str(path)
 
 
@@ -47,27 +49,27 @@ def test_paused_listed_and_resumed(
     rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(_two_jobs(tmp_path))
-    assert run(["targets", "pause", "erp", "--reason", "they migrate", "-f", rules], {}) == 0
+    with held_router(Path(rules)):
+        assert run(["targets", "pause", "erp", "--reason", "they migrate", "-f", rules], {}) == 0
     assert "erp paused; 2 job(s) wait" in capsys.readouterr().out
     assert run(["targets", "-f", rules], {}) == 0
     shown = capsys.readouterr()
     assert "paused" in shown.out
     assert "they migrate" in shown.out
-    assert "no server runs at 127.0.0.1:1: " in shown.err  # others may, on a shared store
+    assert "no server runs at 127.0.0.1:" in shown.err  # others may, on a shared store
     assert run(["targets", "--json", "-f", rules], {}) == 0
     out = capsys.readouterr().out
     (row,) = json.loads(out)
-    assert (row["state"], row["waiting"], row["by"]) == ("paused", 2, "local")
+    assert (row["state"], row["waiting"], row["by"]) == ("paused", 2, "token")
     assert "s3cr3t" not in out
-    assert run(["targets", "resume", "erp", "-f", rules], {}) == 0
+    with held_router(Path(rules)):
+        assert run(["targets", "resume", "erp", "-f", rules], {}) == 0
     assert "erp resumed; 2 job(s) go on" in capsys.readouterr().out
 
 
 def test_a_name_that_is_none(rules: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["targets", "pause", "erp", "-f", rules], {}) == 1
-    assert "nothing has been received yet" in capsys.readouterr().err
-    asyncio.run(_two_jobs(Path(rules).parent))
-    assert run(["targets", "pause", "epr", "-f", rules], {}) == 2
+    with held_router(Path(rules)):
+        assert run(["targets", "pause", "epr", "-f", rules], {}) == 2
     assert "did you mean 'erp'?" in capsys.readouterr().err
 
 
@@ -93,7 +95,8 @@ def test_since_when_it_is_paused_is_shown_as_the_clock_is(
     with closing(sqlite3.connect(tmp_path / "t.db")) as db, db:
         db.execute("UPDATE clock_steps SET ahead = 86400000")
     began = SystemClock().now()
-    assert run(["targets", "pause", "erp", "-f", rules], {}) == 0
+    with held_router(Path(rules)):
+        assert run(["targets", "pause", "erp", "-f", rules], {}) == 0
     capsys.readouterr()
     assert run(["targets", "--json", "-f", rules], {}) == 0
     (row,) = json.loads(capsys.readouterr().out)

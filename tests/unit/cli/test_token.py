@@ -1,4 +1,4 @@
-"""`router token new`, `list` and `revoke` where no server runs."""
+"""`router token new`, `list` and `revoke`."""
 
 import asyncio
 import json
@@ -7,22 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from router.clock import SystemClock
+from router.model.store_address import SqliteFile
 from router.operator.tokens import digest_of
-from router.store.sqlite.store import open_store
-from tests.unit.cli.conftest import Router
+from router.wiring.stores import open_reader
+from tests.unit.cli.conftest import Changes, Router
 
 DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def router_here(router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch) -> Router:
+def router_here(
+    router: Router, rules: Path, changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> Router:
     monkeypatch.chdir(rules.parent)
-    return router
+    return changes(router, rules)
 
 
 async def kept() -> list[tuple[str, str, int | None]]:
-    store = await open_store("router.db", clock=SystemClock())
+    store = await open_reader(SqliteFile("router.db"))
     try:
         facts = await store.recall("token/")
     finally:
@@ -48,7 +50,7 @@ def test_made_listed_and_revoked(router_here: Router) -> None:
     made = json.loads(
         router_here("token", "new", "wall", "--role", "viewer", "--no-bodies", "--json").out
     )
-    assert (made["name"], made["bodies"], made["by"]) == ("wall", False, "local")
+    assert (made["name"], made["bodies"], made["by"]) == ("wall", False, "token")
     listed = router_here("token", "list").out.splitlines()
     assert [line.split()[:3] for line in listed[1:]] == [
         ["token", "admin", "shown"],

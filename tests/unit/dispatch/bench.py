@@ -91,7 +91,6 @@ class Bench:
         self.render: Render = lambda work, results: an_http_call()
         self.retry_of: Callable[[Job], RetryPolicy] = lambda job: STANDARD
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
-        self.paused: frozenset[str] = frozenset()
         self.reads: frozenset[str] = frozenset()
         self.others: OtherRules | None = None
         self.failing: dict[str, list[Exception | None]] = {}
@@ -107,10 +106,6 @@ class Bench:
                 target, TargetLimits(16, breaker=KINDS[kind].limits.breaker)
             ),
             dead_if_interrupted=lambda: self.dead_if_interrupted,
-            may_wait=lambda job: (
-                job.rule not in self.paused
-                and (job.rule, job.action) not in self.dead_if_interrupted
-            ),
             reads=lambda job: self.reads,
             others=self.others,
         )
@@ -161,9 +156,6 @@ class _Failing(Singly):
         self._bench.groups.append(len(group))
         self._bench.verbs.append("settle_all")
         return await super().settle_all(group)
-
-    def began(self, job: Job) -> bool:
-        return self._bench.ledger.began(job)
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._bench.ledger, name)

@@ -143,6 +143,29 @@ async def test_one_lease_of_an_unknown_target_tells_its_kind(bench: Bench) -> No
 
 
 @on_bench
+async def test_no_more_of_a_kind_are_leased_than_have_room(bench: Bench) -> None:
+    """An action that is of another kind by now has jobs of both: the oldest go first."""
+    bench.settings = DispatchSettings(totals={"http": 8, "log": 8, "python": 4, "shell": 1})
+
+    async def how(_job: Job) -> Outcome:
+        await asyncio.sleep(0.1)
+        return Done()
+
+    bench.act.how = how
+    await bench.start()
+    old = bench.new(6, target="r/a", kind="shell")
+    await bench.commit(*old)
+    for _ in range(6):
+        await bench.commit_and_wake(*bench.new(target="r/a", kind="http"))
+        await asyncio.sleep(0.05)
+        running = [n for n, state in bench.states().items() if state == "running"]
+        assert len(running) <= 1
+    await asyncio.sleep(60)
+    assert [(a.outcome, a.number) for a in bench.ledger.attempts] == [("succeeded", 1)] * 12
+    assert bench.act.names()[:6] == [job.id for job in old]
+
+
+@on_bench
 async def test_a_render_error_is_dead_at_once(bench: Bench) -> None:
     def render(work: Work, results: Results) -> ActionCall:
         raise RenderError("http.path", "an empty segment")

@@ -58,6 +58,21 @@ async def test_work_is_started_until_the_moment_that_was_said(bench: Bench) -> N
 
 
 @on_bench
+async def test_a_held_router_runs_nothing_until_it_is_resumed(bench: Bench) -> None:
+    """Whatever its node says meanwhile; then what is due begins at once."""
+    bench.settings = DispatchSettings(held=True)
+    dispatcher = await _starts(bench)
+    await bench.commit_and_wake(*bench.new(3))
+    assert dispatcher.reserve("erp", "http") is None
+    await asyncio.sleep(LONG_S / 2)
+    assert (dispatcher.held, set(bench.states().values())) == (True, {"available"})
+    assert [job.attempt for job in bench.ledger.records.values()] == [0] * 3
+    dispatcher.end_hold()
+    await asyncio.sleep(0.01)
+    assert (dispatcher.held, set(bench.states().values())) == (False, {"succeeded"})
+
+
+@on_bench
 async def test_what_runs_goes_on_and_its_end_is_written(bench: Bench) -> None:
     async def how(_job: Job) -> Outcome:
         await asyncio.sleep(5)
@@ -88,28 +103,6 @@ async def test_what_was_handed_over_and_has_not_begun_is_given_back(bench: Bench
     await asyncio.sleep(6)
     assert set(bench.states().values()) == {"succeeded"}
     assert len(bench.act.began) == 3
-
-
-@on_bench
-async def test_what_was_leased_ahead_is_given_back(bench: Bench) -> None:
-    async def how(_job: Job) -> Outcome:
-        await asyncio.sleep(0.02)
-        return Done()
-
-    bench.act.how = how
-    dispatcher = await _starts(bench)
-    await bench.commit_and_wake(*bench.new(40, kind="shell", target="r/sh"))
-    await asyncio.sleep(0.11)  # between two beginnings
-    dispatcher.hold_back()
-    running = [name for name, state in bench.states().items() if state == "running"]
-    begun = set(bench.act.names())
-    assert set(running) - begun, "else nothing was leased ahead"
-    await asyncio.sleep(0.5)
-    assert set(bench.act.names()) == begun
-    assert "running" not in bench.states().values()
-    dispatcher.start_until(bench.clock.monotonic() + LONG_S)
-    await asyncio.sleep(6)
-    assert len(bench.act.names()) == 40, "each ran once"
 
 
 @on_bench

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from router.config import load
-from router.dispatch.rules_port import REREAD_BYTES, dispatch_live, renderer, rereader
+from router.dispatch.rules_port import REREAD_BYTES, renderer, rereader
 from router.errors import RenderError
 from router.kinds.http import HttpCall
 from router.kinds.log import LogCall
@@ -15,7 +15,6 @@ from router.model.delivery import DeliveryEvent
 from router.model.job import Work
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.scope import event_scope
-from router.store.values import untold
 from tests.sim.makers import a_delivery, a_job
 
 RULES = """\
@@ -166,28 +165,3 @@ def test_a_scope_of_rules_that_were_reloaded_is_not_used() -> None:
     old, new = _live(SCOPED), _live(SCOPED.replace("place: here", "place: there"))
     first, *_ = _works(old, b'{"ref": "main"}', planned=True)
     assert renderer(LiveRef(new), {})(first, {}) == LogCall("main there dlv_1 push")
-
-
-WAITING = """\
-version: 1
-endpoints:
-  code: {id: 97aa97aa97aa97aa97aa97aa97aa97aa, provider: code-host, secrets: hub}
-secrets: {hub: {env: HUB}}
-rules:
-  - {id: short, from: code, actions: {shell: {argv: ["true"]}}}
-  - {id: once, from: code, actions: {shell: {argv: ["true"]}, on_interrupt: dead}}
-"""
-
-
-def test_only_jobs_of_actions_in_force_may_wait_for_a_slot() -> None:
-    ref = LiveRef(_live(WAITING))
-    may_wait = dispatch_live(ref, {}, untold).may_wait
-    short, once = (a_job(rule=rule, action="shell", kind="shell") for rule in ("short", "once"))
-    assert (may_wait(short), may_wait(once)) == (True, False)
-    ref.swap(_live(WAITING.replace("id: short", "id: short, mode: paused")))
-    assert not may_wait(short)
-    ref.swap(_live(WAITING))
-    assert may_wait(short)
-    ref.swap(_live(WAITING.replace("id: short", "id: other")))
-    assert ref.action_of(short), "its jobs run as they would have"
-    assert not may_wait(short)

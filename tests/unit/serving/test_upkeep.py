@@ -1,6 +1,5 @@
 """Upkeep on a real SQLite file: retention, the size cap, paused rules."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import Maker, a_settlement
+from tests.store_values import Maker
 
 DAY = 86_400
 FAR = START_MS + DAY * 1000
@@ -101,26 +100,6 @@ async def test_jobs_of_a_paused_target_wait(world: World) -> None:
     await world.store.accept(Maker().acceptance())
     await world.upkeep.step()
     assert [j.state for j in await world.store.reads.jobs(Selector())] == ["waiting"]
-
-
-async def test_what_a_paused_rule_has_in_hand_is_given_back_before_its_jobs_are_held(
-    world: World,
-) -> None:
-    """Else it would be available, of a rule that is paused."""
-    make, store = Maker(), world.store
-    await store.accept(make.acceptance(jobs=[make.job(rule="r", target="erp")]))
-    (work,) = (await store.lease({"erp": 0}, lease="b/1", now=FAR, ahead={"erp": 1})).jobs
-    back = a_settlement(work.job, "available", due_at=FAR, charged=False)
-    given: list[asyncio.Future[object]] = []
-    world = World(
-        store,
-        world.clock,
-        ruleset_changed=lambda: given.append(asyncio.ensure_future(store.settle(back))),
-    )
-    world.say(a_rule("r", mode="paused"))
-    await world.upkeep.apply()
-    assert [one.done() for one in given] == [True]
-    assert [j.state for j in await store.reads.jobs(Selector())] == ["waiting"]
 
 
 def group_of(limit: int) -> CompiledRule:

@@ -3,7 +3,7 @@
 import pytest
 
 from router.model.job import Predecessor
-from router.store.common.interruptions import ENDED_BEFORE, ENDED_WITH_US
+from router.store.common.interruptions import ENDED_WITH_US
 from router.store.common.states import OUTCOME, STATE
 from router.store.values import APART_MS, Recovered
 from tests.clocks import START_MS
@@ -30,7 +30,7 @@ def test_the_attempt_that_was_broken_off_is_written_down(ledger: Ledger) -> None
     end = (START_MS + 99, OUTCOME["interrupted"])
     assert found == [
         (1, START_MS + 7, *end, ENDED_WITH_US, "{}", "g1"),
-        (1, START_MS + 99, *end, ENDED_BEFORE, "{}", "g2"),
+        (1, START_MS + 99, *end, ENDED_WITH_US, "{}", "g2"),
     ]
 
 
@@ -60,17 +60,6 @@ def test_a_lease_is_of_the_node_that_it_names(
     ledger.accept(ledger.make.job())
     ledger.one(lease=lease)
     assert ledger.recover(alive=alive) == (Recovered(0, 0) if kept else Recovered(1, 0))
-
-
-def test_a_job_that_had_not_begun_has_not_died(ledger: Ledger) -> None:
-    """Leased, its action not started: neither a death, nor work that must not run again."""
-    job = ledger.make.job()
-    ledger.accept(job)
-    for _ in range(4):
-        ledger.one(lease="old/1")
-        ledger.db.execute("UPDATE jobs SET started_at = NULL WHERE id = ?", (job.id,))
-        assert ledger.recover(dead=frozenset({(job.rule, job.action)})) == Recovered(1, 0)
-    assert ledger.of(job, "state, deaths, attempt") == (STATE["available"], 0, 4)
 
 
 def test_only_what_runs_is_taken_back(ledger: Ledger) -> None:

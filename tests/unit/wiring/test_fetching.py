@@ -104,7 +104,6 @@ async def test_a_job_runs_by_the_generation_that_it_names(tmp_path: Path) -> Non
     assert dispatch.kind_of("erp") == "http"
     assert dispatch.generation_of(world.job) == world.job.generation
     assert dispatch.dead_if_interrupted() == {("theirs", "tell")}
-    assert not dispatch.may_wait(world.job)
     await world.store.close()
 
 

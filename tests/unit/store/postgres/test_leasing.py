@@ -113,7 +113,7 @@ async def test_leases_go_by_indexes_when_the_queue_is_long(db: Database) -> None
     await run(db, _MANY)
 
     async def plan(tx: Tx) -> str:
-        values = (["erp"], [16], FAR, "1/1", FAR, 1, *leasing._recent(db))
+        values = (["erp"], [16], FAR, "1/1", FAR, 1, *leasing._recent(db), [None])
         found = await tx.all(f"EXPLAIN (COSTS off) {leasing._LEASE}", *values)
         return "\n".join([line for (line,) in found])
 

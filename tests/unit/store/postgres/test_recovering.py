@@ -7,12 +7,11 @@ import pytest
 from router.model.job import Attempt, Job, NewJob, Predecessor
 from router.model.store_address import DatabaseUrl
 from router.store.common.damage import Damaged
-from router.store.common.interruptions import ENDED_BEFORE, ENDED_WITH_US
 from router.store.postgres.database import Database
 from router.store.postgres.recovering import STEP
 from router.store.postgres.store import PostgresStore
 from router.store.values import APART_MS, LOST, Acceptance, Recovered
-from tests.clocks import START_MS, ManualClock
+from tests.clocks import ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 from tests.unit.store.postgres.looking import jobs, rows, run
 
@@ -65,25 +64,6 @@ async def test_however_many_those_that_died_twice_come_back_one_by_one(
     assert recovered == Recovered(count, 0)
     due = sorted(job.due_at - FAR for job in await jobs(db))
     assert due == [n * APART_MS for n in range(count)]
-
-
-async def test_what_had_not_begun_has_not_died(
-    store: PostgresStore, db: Database, make: Maker
-) -> None:
-    """As a ledger has it that was moved here from a file."""
-    await store.accept(make.acceptance(jobs=[make.job(rule="a"), make.job(rule="b")]))
-    await store.lease({"erp": 2}, lease="9/1", now=START_MS)
-    await run(db, "UPDATE queue SET started_at = NULL, deaths = 2 WHERE rule = 'a'")
-    dead = frozenset({("a", "erp")})
-    recovered = await store.recover(nodes={"9"}, now=FAR, on_interrupt_dead=dead)
-    assert recovered == Recovered(2, 0)
-    assert {(job.rule, job.state, job.deaths) for job in await jobs(db)} == {
-        ("a", "available", 2), ("b", "available", 1)
-    }  # fmt: skip
-    sql = "SELECT reason, started_at FROM attempts ORDER BY 1"
-    assert [tuple(row) for row in await rows(db, sql)] == [
-        (ENDED_WITH_US, START_MS), (ENDED_BEFORE, FAR)
-    ]  # fmt: skip
 
 
 def a_chain(make: Maker) -> list[NewJob]:
