@@ -4,18 +4,18 @@ import asyncio
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from router.clock import steady
+from router.errors import SecretMissing
 from router.metrics import Metrics
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.nodes import join
-from router.wiring.listeners import admin_address
-from router.wiring.live import GenerationSource, node_card
+from router.wiring.live import GenerationSource, node_card, put_in_force
 from router.wiring.loops import loops_of
 from router.wiring.rules import Overrides, read_rules
-from router.wiring.secret_values import values_here
+from router.wiring.secret_values import secret_value
 from router.wiring.serve_options import ServeOptions
 from router.wiring.server import Server
 from router.wiring.stores import node_name, open_store
@@ -60,15 +60,18 @@ async def _serve(
     overrides = Overrides(listen, admin, place)
     ruleset = read_rules(rules, environ=environ, overrides=overrides).ruleset
     assert ruleset is not None
-    values, _ = values_here(ruleset, environ)
+    values = {}
+    for name, ref in ruleset.secrets.items():
+        with suppress(SecretMissing):
+            values[name] = secret_value(ref, environ)
     live, clock, metrics = LiveRuleset(ruleset, SecretValues(values, {})), steady(), Metrics()
     store = await open_store(ruleset.server.store, clock=clock)
-    card = node_card(live, node_name(ruleset.server.store), admin_address(ruleset.server))
+    card = node_card(live, node_name(ruleset.server.store))
     source = GenerationSource(rules, environ=environ, dev=False, overrides=overrides)
     joined = await join(store, card, clock)
     options = ServeOptions(rules, hold=True)
     server = Server(options, source, LiveRef(live), store, clock, metrics, joined)
-    await server.put_in_force(live)
+    await put_in_force(store, live, node=server.node, clock=clock)
     await server.dispatch.recover()
     await server.upkeep.apply()
     tasks = [asyncio.ensure_future(loop()) for loop in loops_of(server).values()]
