@@ -4,7 +4,6 @@ import json
 
 import httpx
 
-from router.dispatch.live import SWEEP_S
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig, RouterProcess, called
 from tests.acceptance.senders import shop
@@ -14,6 +13,8 @@ rules:
   - {id: runs, from: shop, actions: {shell: {script: 'echo "$WEBHOOK_JOB" >> ran', stdin: none}}}
   - {id: logs, from: shop, actions: {log: "{{ event }}"}}
 """
+SWEEP_S = 5.0
+"""A router looks for due jobs that often."""
 HELD = "held: no job runs; `router resume` starts them"
 
 

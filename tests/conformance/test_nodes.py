@@ -78,7 +78,7 @@ async def test_nodes_see_each_other(fleet: Fleet) -> None:
     one, two = await a.join(a_card("a")), await b.join(a_card("b"))
     (seen,) = await beaten(a, one)
     assert (seen.number, seen.card, seen.closed, seen.gone) == (two, a_card("b"), False, False)
-    card = a_card("b", admin="http://10.0.0.2:8001", version="1.1", generation="1" * 16)
+    card = a_card("b", version="1.1", generation="1" * 16)
     await b.beat(two, card)
     (later,) = await beaten(a, one)
     assert (later.beats, later.card) == (seen.beats + 1, card)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from router.errors import RouterError, StoreUnavailable
 from router.model.job import Settlement
+from router.store.common.damage import Damaged
 from router.store.postgres import ends, runs
 from router.store.postgres.accepting import accept_within
 from router.store.postgres.database import Database, Tx
@@ -21,7 +22,7 @@ async def settle_all(db: Database, group: Sequence[Ending]) -> Sequence[Settled 
     Write the ends of a group: what became of each, in order. One that cannot be stored fails alone.
 
     Raises:
-        StoreUnavailable: what became of them is not known.
+        StoreUnavailable: what became of them is not known; Damaged: a row cannot be read.
     """
     if len({end.job for end, _ in group}) < len(group):  # who comes twice is judged twice
         return [answer for ending in group for answer in await settle_all(db, [ending])]
@@ -30,6 +31,8 @@ async def settle_all(db: Database, group: Sequence[Ending]) -> Sequence[Settled 
     while True:
         try:
             await answers.find()
+        except Damaged:
+            raise
         except StoreUnavailable:
             if db.clock.monotonic() - began >= AGAIN_S:
                 raise
