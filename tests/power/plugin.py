@@ -3,14 +3,15 @@ The pytest plugin of a copy with bugs: it finds the tests that reach each bug, a
 
 A few processes run it at once. First each runs its share of the test files with all bugs off, and
 notes what every test reaches. Then they take one bug after the other. Of the tests that pass and
-reach the bug, `tries` are drawn by chance and tried, quickest first, until one fails. A try is a
-fork with a bounded time, in which all fixtures but those of the session are made anew.
+reach the bug, `tries` are drawn by chance. They run with the bug on in forks of this process, the
+quickest first, a few in each fork, until one fails. A test that takes far longer than usual fails.
+All fixtures but those of the session are made anew.
 
-A failure counts if the test passes in a fork with the bug off, and fails in a third with it on:
-some tests fail in every fork, and some now and then. Running out of time counts as a failure.
+A failure counts if the test passes alone in a fork with the bug off, and fails alone in another one
+with it on: some tests fail in every fork, and some now and then.
 
-The router's caches are emptied before each file, and in a second fork if a first one passes without
-reaching the bug. Else only the test that fills a cache could notice what is wrong in it.
+The router's caches are emptied before each file, and if a test passes in a fork without reaching
+the bug. Else only the test that fills a cache could notice what is wrong in it.
 
 This file is `power_plugin.py` of the copy, and imports nothing of tests/: that may be older.
 """
@@ -20,6 +21,7 @@ import json
 import os
 import random
 import resource
+import select
 import signal
 import sys
 import time
@@ -38,9 +40,10 @@ import router
 
 SWITCHES: Any = vars(builtins)["_mut"]
 OFF = -1
-PASSED, FAILED, UNREACHED = 0, 1, 2
 CPU_S, WALL_S, TIMES = 4.0, 10.0, 10.0
-"""A fork may take so long, and so many times what the test took at first."""
+"""A test in a fork may take so long, and so many times what it took at first."""
+BATCH = 20
+"""So many tests are tried in one fork: forking costs more than most of them."""
 MEMORY = 6 << 30
 """A loop that a bug makes endless must not fill the machine's."""
 CACHED = type(cache(len))
@@ -109,61 +112,75 @@ class Worker:
         """Try tests that reach this bug until one catches it; return what came of it."""
         chance = random.Random(f"{self._task['seed']} {bug}")
         some = chance.sample(reach, min(len(reach), self._task["tries"]))
-        row: dict[str, object] = {"bug": bug, "caught_by": "", "reached_by": len(reach), "tries": 0}
-        for tries, one in enumerate(sorted(some, key=lambda one: one.wall_s), start=1):
-            row["tries"] = tries
-            if one.test not in self._bad and self._is_caught(bug, items[one.test], one):
-                row["caught_by"] = one.test
-                break
-        return row
+        some.sort(key=lambda one: one.wall_s)
+        tried = 0
+        caught_by = ""
+        while tried < len(some) and not caught_by:
+            batch = [one for one in some[tried : tried + BATCH] if one.test not in self._bad]
+            passed = fork([items[one.test] for one in batch], batch, bug, on=bug)
+            tried = tried + BATCH
+            if passed < len(batch):
+                suspect = batch[passed]
+                tried = some.index(suspect) + 1
+                if self._is_caught(bug, items[suspect.test], suspect):
+                    caught_by = suspect.test
+        tries = min(tried, len(some))
+        return {"bug": bug, "caught_by": caught_by, "tries": tries, "reached_by": len(reach)}
 
     def _is_caught(self, bug: int, item: pytest.Item, usual: Reach) -> bool:
-        cold = False
-        said = fork(item, bug, usual, cold)
-        if said == UNREACHED:
-            cold = True
-            said = fork(item, bug, usual, cold)
-        if said != FAILED:
-            return False
-        if fork(item, OFF, usual, cold) == FAILED:
+        if not fork([item], [usual], bug, on=OFF):
             self._bad.add(item.nodeid)
             return False
-        return fork(item, bug, usual, cold) == FAILED
+        return not fork([item], [usual], bug, on=bug)
 
 
-def fork(item: pytest.Item, bug: int, usual: Reach, cold: bool) -> int:
-    """Run the test in a fork with this bug on: did it pass, fail, or not reach the bug?"""
-    SWITCHES.turn(bug)
+def fork(items: Sequence[pytest.Item], usual: Sequence[Reach], bug: int, *, on: int) -> int:
+    """Run these tests in a fork until one fails or takes too long; return how many passed."""
+    SWITCHES.turn(on)
+    ours, theirs = os.pipe()
     child = os.fork()
     if not child:
-        said = FAILED
         with suppress(BaseException):
-            said = run_here(item, bug, int(CPU_S + TIMES * usual.cpu_s), cold)
-        os._exit(said)
-    latest = time.monotonic() + WALL_S + TIMES * usual.wall_s
-    ended, status = 0, FAILED
-    while not ended and time.monotonic() < latest:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        time.sleep(0 if ended else 0.002)
-    with suppress(OSError):  # what it has started and left
+            os.setpgid(0, 0)
+            for item, one in zip(items, usual, strict=True):
+                bound(one.cpu_s)
+                os.write(theirs, b"+" if passes(item, bug) else b"-")
+        os._exit(0)
+    os.close(theirs)
+    waiting = select.poll()
+    waiting.register(ours)
+    passed = 0
+    while passed < len(items) and waiting.poll(1000 * (WALL_S + TIMES * usual[passed].wall_s)):
+        if os.read(ours, 1) != b"+":
+            break  # it failed, or the process died
+        passed += 1
+    os.close(ours)
+    with suppress(OSError):  # with what it has started and left
         os.killpg(child, signal.SIGKILL)
-    if not ended:
-        os.waitpid(child, 0)
-    return os.WEXITSTATUS(status) if ended and os.WIFEXITED(status) else FAILED
+    os.waitpid(child, 0)
+    return passed
 
 
-def run_here(item: pytest.Item, bug: int, cpu_s: int, cold: bool) -> int:
-    os.setpgid(0, 0)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 2))
+def bound(usual_s: float) -> None:
+    """Let this process use the CPU for so many times as long as usual, and not all memory."""
+    used_s = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    latest_s = int(used_s + CPU_S + TIMES * usual_s)
+    resource.setrlimit(resource.RLIMIT_CPU, (latest_s, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    if cold:
+
+
+def passes(item: pytest.Item, bug: int) -> bool:
+    """Run a test here; once more with empty caches if it passes without reaching the bug."""
+    for _ in range(2):
+        if isinstance(item, pytest.Function):
+            item._initrequest()  # its fixtures anew, as plugins that rerun tests do
+        reports = runtestprotocol(item, log=False, nextitem=only_session(item))
+        if any(report.failed for report in reports):
+            return False
+        if bug in SWITCHES.reached():
+            return True
         empty_caches()
-    if isinstance(item, pytest.Function):
-        item._initrequest()  # its fixtures anew, as plugins that rerun tests do
-    reports = runtestprotocol(item, log=False, nextitem=only_session(item))
-    if any(report.failed for report in reports):
-        return FAILED
-    return PASSED if bug in SWITCHES.reached() else UNREACHED
+    return True
 
 
 def only_session(item: pytest.Item) -> Any:
