@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -30,11 +31,10 @@ from tests.conftest import MEMORY, has_room
 from tests.faults.telling import say
 from tests.power.ledger import AREAS, Rate, areas, fallen, in_no_area, read, write
 from tests.power.sites import Site, copied, drawn, packages
-from tests.power.switch import FOLDER
 
 ROOT = Path(__file__).parents[2]
 PYTEST = (
-    *(sys.executable, "-m", "pytest", "-q", "-n0", "-m", "not long", "--tb=line", "--no-header"),
+    *("-m", "pytest", "-q", "-n0", "-m", "not long", "--tb=line", "--no-header"),
     *("-p", "no:cacheprovider", "-p", "power_plugin", "--hypothesis-seed=0"),
 )
 Row = dict[str, Any]
@@ -49,9 +49,8 @@ def settled(
         prefix="power-", dir=MEMORY if has_room(MEMORY) else None, ignore_cleanup_errors=True
     ) as name:
         folder = Path(name)
-        copied(options.root, folder / "tree", bugs)
         (folder / "settled").touch()
-        running = [started(folder, worker, options, left) for worker in range(options.jobs)]
+        running = [started(folder, worker, options, bugs, left) for worker in range(options.jobs)]
         try:
             with (folder / "settled").open() as file:
                 while any(one.poll() is None for one in running):
@@ -69,20 +68,31 @@ def settled(
 
 
 def started(
-    folder: Path, worker: int, options: argparse.Namespace, left: Sequence[int]
+    folder: Path,
+    worker: int,
+    options: argparse.Namespace,
+    bugs: Sequence[Site],
+    left: Sequence[int],
 ) -> subprocess.Popen[bytes]:
-    """Start one of the processes that run the tests."""
-    own, tree = folder / str(worker), str(folder / "tree")
-    own.mkdir()
+    """Start one of the processes that run the tests, with a copy of its own."""
+    own = folder / str(worker)
+    copied(options.root, own / "tree", bugs)
+    # An environment of its own: a process that gets no PYTHONPATH imports the copy, too.
+    venv.create(own / "venv", symlinks=True)
+    [packages_] = (own / "venv").glob("lib/python*/site-packages")
+    places = [str(own / "tree"), *(path for path in sys.path if path.endswith("-packages"))]
+    (packages_ / "copy.pth").write_text("\n".join(places))
     task = {"folder": str(folder), "worker": worker, "workers": options.jobs, "bugs": left}
     task |= {"seed": options.seed, "tries": options.tries}
     (own / "task").write_text(json.dumps(task))
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+    unset = ("PYTEST_", "PYTHONPATH", "COV_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
+    ignored = [f"--ignore={path}" for path in options.without]
     with (folder / f"log.{worker}").open("w") as log:
         return subprocess.Popen(
-            [*PYTEST, f"--basetemp={own / 't'}", *(f"--ignore={p}" for p in options.without)],
-            cwd=tree,
-            env=kept | {"PYTHONPATH": tree, FOLDER: str(own), "POWER_TASK": str(own / "task")},
+            [own / "venv/bin/python", *PYTEST, f"--basetemp={own / 't'}", *ignored],
+            cwd=own / "tree",
+            env=kept | {"POWER_TASK": str(own / "task")},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -1,24 +1,21 @@
 """
 The switches of bugs in a copy of the router: `_mut(7)` is true while bug 7 is on.
 
-This file is `router/_power.py` of the copy. The bug that is on stands in a file, so a process that
-a test starts has it on too. Such a process appends the bugs that it reaches to another file.
+This file is `router/_power.py` of the copy. The bug that is on stands in a file of the copy, so a
+process that a test starts has it on too, whatever its environment. Such a process appends the bugs
+that it reaches to another file.
 """
 
 import builtins
-import os
 from contextlib import suppress
 from pathlib import Path
-
-FOLDER = "POWER_SWITCHES"
-"""The variable that names the folder of both files. Without it every bug is off."""
 
 
 class Switches:
     """The bug that is on, and the bugs that this process has reached."""
 
     def __init__(self, folder: Path) -> None:
-        self._on_file, self._reached_file = folder / "on", folder / "reached"
+        self._on_file, self._reached_file = folder / "power.on", folder / "power.reached"
         self._on, self._reached, self.is_child = -1, set[int](), True
         with suppress(OSError, ValueError):
             self._on = int(self._on_file.read_text())
@@ -45,4 +42,4 @@ class Switches:
 
 
 if "_mut" not in vars(builtins):
-    vars(builtins)["_mut"] = Switches(Path(os.environ.get(FOLDER, os.devnull)))
+    vars(builtins)["_mut"] = Switches(Path(__file__).parents[1])

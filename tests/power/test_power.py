@@ -163,7 +163,7 @@ PARENT = os.getpid()
 
 def test_of_a_process():
     code = "import sys; from router import log; sys.exit(log.larger(1, 2) != 2)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, env={}, cwd="/")
 
 def test_of_a_cache():
     assert log.table() == {"a": 1}
