@@ -39,7 +39,6 @@ INSIDE = {
     "tests.benchmarks.test_seed": "asks retention what it would remove",
     "tests.browser.screenshots": "fills a day's activity",
     "tests.browser.test_pages": "holds the table of pages to the routes",
-    "tests.fleet.test_beside": "holds what is read of other versions to our own",
     "tests.fleet.test_standby": "one acceptance, and one commit of it",
     "tests.stores.test_stores": "knows how many schemas there are",
 }
