@@ -25,6 +25,7 @@ def made(folder: Path, text: str, **limits: float) -> SuiteRun:
     return once(folder / "report.xml", [str(folder), "-n0", "-c", "/dev/null"], **limits)
 
 
+@pytest.mark.long
 def test_a_run_says_what_failed(tmp_path: Path) -> None:
     run = made(tmp_path, SOME_FAIL)
     assert (run.tests, run.problem, run.is_well) == (3, "", False)

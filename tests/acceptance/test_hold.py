@@ -3,6 +3,7 @@
 import json
 
 import httpx
+import pytest
 
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig, RouterProcess, called
@@ -35,6 +36,7 @@ def swept(router: RouterProcess) -> None:
     assert router.ended(within=SWEEP_S + 1) is None, router.output()
 
 
+@pytest.mark.long
 def test_no_job_runs_until_it_is_resumed(make_rig: MakeRig, send: Send) -> None:
     rig = make_rig(RULES)
     with rig.router() as router:
@@ -66,6 +68,7 @@ def test_no_job_runs_until_it_is_resumed(make_rig: MakeRig, send: Send) -> None:
         router.until(lambda: ran(rig) == 7, "a job that is handed over")
 
 
+@pytest.mark.long
 def test_the_next_start_says_whether_it_holds(make_rig: MakeRig, send: Send) -> None:
     rig = make_rig(RULES)
     for number in (0, 1):
@@ -79,6 +82,7 @@ def test_the_next_start_says_whether_it_holds(make_rig: MakeRig, send: Send) -> 
         assert HELD not in called(rig, "status")[1]
 
 
+@pytest.mark.long
 def test_nothing_is_changed_where_no_router_runs(make_rig: MakeRig) -> None:
     rig = make_rig(RULES)
     for words in (("cancel", "--rule", "runs", "--yes"), ("resume",), ("token", "revoke", "ci")):

@@ -66,6 +66,7 @@ def delivery_of(body: bytes) -> str:
     return str(json.loads(body)["delivery"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/code", "/open"])
 @pytest.mark.parametrize(("before", "after"), [(b"", b" "), (b"\t", b"\t"), (b"  \t", b" \t ")])
 def test_blanks_around_header_values_change_nothing(
@@ -98,6 +99,7 @@ def test_blanks_around_header_values_change_nothing(
     router.until(lambda: "to core." in router.output(), "the action to run")
 
 
+@pytest.mark.long
 def test_an_unsigned_endpoint_takes_what_its_sender_sends(
     running: tuple[Rig, RouterProcess],
 ) -> None:

@@ -167,6 +167,7 @@ rules:
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may run commands as somebody else")
 def test_a_command_of_another_user_reads_no_file_of_the_router(send: Send) -> None:
     """Neither token nor store, though the folder is open to everybody."""
@@ -257,6 +258,7 @@ def target() -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.long
 def test_no_output_brings_a_secret_into_the_store(tmp_path: Path, send: Send, target: str) -> None:
     """One that the router knows and that an action was not given, whatever prints it."""
     secrets = ENDPOINTS.replace("endpoints:", "  canary: {env: CANARY}\nendpoints:")

@@ -73,6 +73,7 @@ def test_the_sides_take_turns_and_each_is_given_its_own_code(tmp_path: Path) -> 
     assert order == [older, ours, ours, older, older, ours]
 
 
+@pytest.mark.long
 def test_a_store_is_filled_by_the_side_s_own_code(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     rig = bench.rig("seeded", "rules: []\n")

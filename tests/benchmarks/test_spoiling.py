@@ -76,6 +76,7 @@ def test_a_busy_process_is_gone_with_its_block() -> None:
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.long
 def test_a_check_tells_what_it_used(tmp_path: Path) -> None:
     found = start.check(Bench(tmp_path), ROOT / "rules.example.yaml", {})
     assert found.processor_s > 0

@@ -1,5 +1,6 @@
 """What was counted by spans of time: added up, read from a time on, and gone when it is old."""
 
+import pytest
 from msgspec.structs import replace
 
 from router.model.activity import EVER, HOUR_S, MINUTE_S, QUARTER_S, ActivityCount
@@ -17,6 +18,7 @@ def came(at: int, count: int = 1, span_s: int = MINUTE_S, detail: str = "routed"
     return ActivityCount(span_s, at, "delivery", "shop", detail, count)
 
 
+@pytest.mark.long
 async def test_what_is_counted_of_the_same_adds_up(store: Store) -> None:
     """From one flush to the next, and of several routers; the longest is the longest of both."""
     took = ActivityCount(MINUTE_S, NOW, "attempt", "erp", "succeeded", 2, 300, 200)

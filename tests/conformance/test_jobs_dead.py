@@ -89,6 +89,7 @@ def node(store: Store, make: Maker, clock: ManualClock) -> Node:
     return Node(store, make, clock, "jobs.dead")
 
 
+@pytest.mark.long
 async def test_a_thousand_deaths_are_one_event_now_and_one_later(node: Node) -> None:
     await node.die(1)
     assert await node.told() == [1]

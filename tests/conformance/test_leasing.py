@@ -18,6 +18,7 @@ ALL = Selector()
 # Leasing and settling
 
 
+@pytest.mark.long
 async def test_due_jobs_are_leased_oldest_first_up_to_the_slots(store: Store, make: Maker) -> None:
     due = [make.job(due_at=START_MS + at) for at in (30, 10, 20, 40)]
     await store.accept(make.acceptance(jobs=due))
@@ -33,6 +34,7 @@ async def test_nothing_is_leased_before_its_time(store: Store, make: Maker) -> N
     assert batch.next_due == {"erp": START_MS + 10}
 
 
+@pytest.mark.long
 async def test_a_lease_records_the_attempt_and_brings_the_delivery(
     store: Store, make: Maker
 ) -> None:
@@ -349,6 +351,7 @@ async def test_verbs_take_everything_or_up_to_the_limit(store: Store, make: Make
     assert await store.cancel(Selector(), reason="x", now=FAR) == 77
 
 
+@pytest.mark.long
 async def test_revived_jobs_begin_their_schedule_again(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance())
     job = await lease_one(store)

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from router.store.protocol import Store
 from router.store.values import ALREADY, HELD, LOST, NodeSeen, Recovered
 from tests.clocks import START_MS
@@ -146,6 +148,7 @@ async def test_who_is_gone_has_no_claim(fleet: Fleet) -> None:
     assert not await b.claim("another", two, LONG_MS)
 
 
+@pytest.mark.long
 async def test_a_start_leaves_a_living_node_s_jobs_alone(fleet: Fleet, make: Maker) -> None:
     a = await fleet.open()
     one = await a.join(a_card())
@@ -163,6 +166,7 @@ async def test_a_start_leaves_a_living_node_s_jobs_alone(fleet: Fleet, make: Mak
         assert await a.settle(a_settlement(job)) == HELD
 
 
+@pytest.mark.long
 async def test_who_is_gone_is_taken_over_from_once(fleet: Fleet, make: Maker) -> None:
     a, b = await fleet.open(), await fleet.open()
     one, two = await a.join(a_card()), await b.join(a_card())

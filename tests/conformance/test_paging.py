@@ -34,6 +34,7 @@ async def test_the_jobs_of_a_delivery_are_together(store: Store, make: Maker) ->
     assert sum(map(len, newest)) == 2 * ROWS + 52
 
 
+@pytest.mark.long
 async def test_large_bodies_make_small_pages(store: Store, make: Maker) -> None:
     """One is always taken."""
     for size in (BYTES + 1, BYTES // 2, BYTES // 2, BYTES // 2):

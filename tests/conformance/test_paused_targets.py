@@ -69,6 +69,7 @@ async def test_what_was_never_paused_can_be_resumed(store: Store) -> None:
     assert await store.reads.targets() == {"erp": START_MS}
 
 
+@pytest.mark.long
 async def test_a_job_whose_attempt_failed_since_is_held_by_the_next_look(
     store: Store, make: Maker
 ) -> None:

@@ -116,6 +116,7 @@ async def test_what_is_too_early_is_looked_at_when_its_time_has_come(
     assert await store.reads.due_redactions(START_MS + 29, 9) == (ids[2],)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("store", DATABASES, indirect=True)  # the model has no order of commits
 async def test_upkeep_redacts_in_every_store(store: Store, make: Maker, clock: ManualClock) -> None:
     """What has ended now, what ends later, and nothing of an endpoint without `redact`."""

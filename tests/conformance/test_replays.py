@@ -230,6 +230,7 @@ async def test_jobs_come_with_their_deliveries(store: Store, make: Maker) -> Non
     ]
 
 
+@pytest.mark.long
 async def test_a_plan_counts_what_a_verb_would_change(store: Store, make: Maker) -> None:
     """By action, the most first; and changes nothing."""
     rules = [["paid", "paid", "other"], ["paid"], ["paid"]]
@@ -265,6 +266,7 @@ async def test_a_plan_counts_what_a_verb_would_change(store: Store, make: Maker)
     assert (await store.reads.job(running.id) or running).state == "running"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("state", ["available", "dead", "succeeded"])
 async def test_revive_opens_the_newest_run_alone(store: Store, make: Maker, state: str) -> None:
     """And no run, if the newest is not dead; another job of the delivery is another thing."""

@@ -27,6 +27,7 @@ def retain(**given: int) -> Retain:
     return Retain(**values)
 
 
+@pytest.mark.long
 async def test_open_work_is_never_removed(store: Store, make: Maker) -> None:
     states = ("available", "waiting", "running")
     for state in states:

@@ -36,6 +36,7 @@ def router(which: str) -> dict[str, Any]:
     return dict(COMPOSE[which]["services"]["router"])
 
 
+@pytest.mark.long
 @each
 def test_every_variable_is_read_and_none_is_missing(which: str) -> None:
     given = set(router(which)["environment"])

@@ -10,6 +10,7 @@ from tests.differential.readings import PAIRS
 CASES = 400
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_pair_agrees(pair: str) -> None:
     said, wrong = differential.run(pair, CASES, seed=7)

@@ -59,6 +59,7 @@ async def _over_a_socket(
     return IDS.sub(r"\1", said.decode("latin-1")), way.ledger()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("short", [True, False], ids=["short", "general"])
 async def test_over_sockets_as_without(short: bool) -> None:
     accepted = 0

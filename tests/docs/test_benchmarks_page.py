@@ -59,6 +59,7 @@ def test_the_page_names_the_variable_of_each_program(variable: str) -> None:
     assert f"| `{variable}` |" in TEXT
 
 
+@pytest.mark.long
 def test_the_committed_run_is_no_worse_than_itself() -> None:
     command = [sys.executable, "-m", "benchmarks", "--show", str(COMMITTED), "--strict"]
     ran = subprocess.run(

@@ -62,6 +62,7 @@ def typed(line: str, folder: Path) -> int:
     ).returncode
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", thinned(LINES, one_of=4))
 def test_each_line_passes_a_right_file_and_stops_a_wrong_one(line: str, folder: Path) -> None:
     assert typed(line, folder) == 0

@@ -22,6 +22,7 @@ def test_what_is_meant_so_is_not_said(block: str) -> None:
     assert load(bare, path="rules.yaml", env={}, thorough=True).diagnostics
 
 
+@pytest.mark.long
 def test_its_lines_run(tmp_path: Path) -> None:
     with reading(tmp_path) as reader:
         reader.write(BLOCKS[0])

@@ -128,6 +128,7 @@ def test_the_page_names_no_other_alert() -> None:
     ]
 
 
+@pytest.mark.long
 @needs_promtool
 def test_promtool_takes_the_alerts_and_they_fire_when_they_should() -> None:
     promtool("check", "rules", "alerts.yaml")

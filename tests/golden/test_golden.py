@@ -29,6 +29,7 @@ def said(path: Path) -> str:
     return render_text(load(text, path=path.name, env={}).diagnostics)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", OK, ids=lambda path: path.stem)
 def test_a_right_file_is_silent(path: Path) -> None:
     thorough = path.stem.startswith("real_")  # others have endpoints without rules, and the like

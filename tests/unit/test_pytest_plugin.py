@@ -57,6 +57,7 @@ def test_items_are_chosen_as_any_others(tested: pytest.Pytester) -> None:
     ran(tested, "rules.yaml::a paid order").assert_outcomes(passed=1)
 
 
+@pytest.mark.long
 def test_cases_and_snapshots_are_tests_as_any_others(tested: pytest.Pytester) -> None:
     tested.path.joinpath("rules.test.yaml").write_text(
         "version: 1\ntests:\n  - name: beside\n    each: [{event: push}, {event: issues}]\n"
@@ -74,6 +75,7 @@ def test_cases_and_snapshots_are_tests_as_any_others(tested: pytest.Pytester) ->
     ran(tested, "-k", "kept").assert_outcomes(passed=1)
 
 
+@pytest.mark.long
 def test_files_beside_and_outside_of_the_test_paths_are_found(tested: pytest.Pytester) -> None:
     tested.path.joinpath("rules.test.yaml").write_text(
         "version: 1\ntests:\n  - name: beside\n    send: {endpoint: code, event: push}\n"
@@ -85,6 +87,7 @@ def test_files_beside_and_outside_of_the_test_paths_are_found(tested: pytest.Pyt
     ran(tested, "tests").assert_outcomes(passed=1)
 
 
+@pytest.mark.long
 def test_a_wrong_rules_file_is_shown_as_by_check(tested: pytest.Pytester) -> None:
     tested.path.joinpath("rules.yaml").write_text(SMALL + "tests: [{name: a}]\n", "utf-8")
     result = ran(tested)
@@ -108,6 +111,7 @@ def test_nobody_who_did_not_ask_gets_anything(tested: pytest.Pytester, ini: str)
     result.assert_outcomes(passed=1, warnings="router_rules" in ini)
 
 
+@pytest.mark.long
 def test_it_imports_little() -> None:
     script = (
         "import sys, pytest; before = set(sys.modules); import router.pytest_plugin;"

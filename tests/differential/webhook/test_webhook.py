@@ -21,6 +21,7 @@ PARTS = 4
 needs_webhook = pytest.mark.skipif(peer.PROGRAM is None, reason="webhook is not installed")
 
 
+@pytest.mark.long
 @needs_webhook
 @pytest.mark.parametrize("part", thinned(range(PARTS), one_of=PARTS))
 def test_imported_hooks_decide_and_run_as_webhook_does(tmp_path: Path, part: int) -> None:
@@ -36,6 +37,7 @@ def test_imported_hooks_decide_and_run_as_webhook_does(tmp_path: Path, part: int
         assert bool(found) == bool(case.differs), f"{case}: {found}"
 
 
+@pytest.mark.long
 @needs_webhook
 @settings(max_examples=examples(24), deadline=None, phases=[Phase.reuse, Phase.generate])
 @given(made=hooks_and_requests())

@@ -49,6 +49,7 @@ async def _compared(seeds: range) -> list[tuple[int, bytes, Outcome, Outcome]]:
     return different
 
 
+@pytest.mark.long
 async def test_a_random_answer_comes_to_the_same_by_both_clients() -> None:
     assert await _compared(range(300)) == []
 

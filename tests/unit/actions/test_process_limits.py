@@ -90,6 +90,7 @@ async def test_files_hold_what_they_are_given_and_go_with_the_command(tmp_path: 
     assert not Path(path).parent.exists()
 
 
+@pytest.mark.long
 async def test_files_go_after_a_time_limit_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_mark_is_a_child_s_own_and_not_ours() -> None:
         assert mark_of(os.getpid()) not in marks
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 def test_the_marks_of_another_user_s_processes_are_known_too() -> None:
     """The system gives them to nobody else by number; they are read."""
@@ -163,6 +164,7 @@ async def test_steps_are_taken_in_turns() -> None:
     assert found == [7] * 40
 
 
+@pytest.mark.long
 async def test_many_that_end_at_once_share_their_turns() -> None:
     children = [Child(["sleep", "120"], ENV, "/", None) for _ in range(60)]
     with watched():
@@ -211,6 +213,7 @@ async def test_asyncio_s_own_children_are_not_reaped() -> None:
         assert await other.wait() == 7
 
 
+@pytest.mark.long
 def test_an_adopted_orphan_is_reaped_when_the_next_command_ends() -> None:
     """In a process that adopts, as the first of a container does."""
     code = """

@@ -353,6 +353,7 @@ async def test_closing_ends_every_child(tmp_path: Path) -> None:
     assert children() <= before
 
 
+@pytest.mark.long
 async def test_no_descriptor_is_left(tmp_path: Path) -> None:
     async with running_rig(tmp_path, SOURCE) as rig:
         await rig.run("pid")

@@ -85,6 +85,7 @@ def classed(outcome: Outcome) -> tuple[str, str, float | None]:
     return outcome.failure, outcome.reason, outcome.after_s
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scripted", "expected"),
     [

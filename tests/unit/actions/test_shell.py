@@ -102,6 +102,7 @@ async def test_the_folder(tmp_path: Path) -> None:
     assert (await _run(_sh("pwd", cwd=str(tmp_path)))).result["stdout"].strip() == str(tmp_path)
 
 
+@pytest.mark.long
 async def test_a_time_limit_ends_even_the_stubborn() -> None:
     began = time.monotonic()
     outcome = await _run(
@@ -113,6 +114,7 @@ async def test_a_time_limit_ends_even_the_stubborn() -> None:
     assert time.monotonic() - began < 20, "a third of what it would have taken by itself"
 
 
+@pytest.mark.long
 async def test_the_whole_group_is_gone(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f"(trap '' TERM; echo $$ > {pids}; for i in $(seq 60); do sleep 1; done) & wait"

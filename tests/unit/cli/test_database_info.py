@@ -50,6 +50,7 @@ def address(empty_postgres: str) -> PostgresDatabase:
     return PostgresDatabase(DatabaseUrl(empty_postgres))
 
 
+@pytest.mark.long
 def test_it_says_how_the_database_is_and_who_shares_it(
     address: PostgresDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:

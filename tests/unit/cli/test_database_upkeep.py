@@ -24,6 +24,7 @@ def address(postgres_server: Server, new_database: str) -> str:
     return postgres_server.address(new_database)
 
 
+@pytest.mark.long
 def test_tables_are_looked_at(
     router: Router, address: str, new_database: str, postgres_server: Server
 ) -> None:

@@ -83,6 +83,7 @@ def generation(rules: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return id_
 
 
+@pytest.mark.long
 def test_what_rules_say_and_what_that_does(router: Router, generation: str) -> None:
     ran = router("diff", generation[:12], "rules.yaml")
     assert (ran.code, ran.err) == (1, "")
@@ -132,6 +133,7 @@ def test_nothing_differs(router: Router, generation: str) -> None:
     assert "no difference; 3 deliveries (3 events) compared" in ran.out
 
 
+@pytest.mark.long
 def test_fewer_deliveries(router: Router, generation: str) -> None:
     for option in ("--last", "--limit"):
         reported = json.loads(router("diff", "old.yaml", "rules.yaml", option, "2", "--json").out)
@@ -140,6 +142,7 @@ def test_fewer_deliveries(router: Router, generation: str) -> None:
     assert (reported["deliveries"], reported["effects"], reported["differs"]) == (0, [], True)
 
 
+@pytest.mark.long
 def test_deliveries_by_a_condition(router: Router, generation: str) -> None:
     def compared(*more: str) -> int:
         ran = router("diff", "old.yaml", "rules.yaml", "--json", *more)

@@ -37,6 +37,7 @@ def test_a_plan_first_and_nobody_is_asked_in_silence(ask: Router) -> None:
     assert ask("erase", "--status").out == "no erasure is under way\n"
 
 
+@pytest.mark.long
 def test_it_is_gone_and_the_audit_does_not_say_whose(ask: Router, rules: Path) -> None:
     ran = ask("erase", *WHERE, "--yes")
     assert ran.out.startswith("1 event of 1 delivery erased, with 1 job (ers_")
@@ -51,6 +52,7 @@ def test_it_is_gone_and_the_audit_does_not_say_whose(ask: Router, rules: Path) -
     assert row.split()[2:] == ["done", "1", "0", "0"]
 
 
+@pytest.mark.long
 def test_the_file_is_written_anew_if_that_is_asked_for(ask: Router, rules: Path) -> None:
     plan = ask("erase", *WHERE, "--vacuum", "--dry-run")
     assert "would be written anew: deliveries wait meanwhile" in plan.err
@@ -63,6 +65,7 @@ def test_the_file_is_written_anew_if_that_is_asked_for(ask: Router, rules: Path)
     assert (again["deliveries"], again["vacuum"]) == (0, "done")
 
 
+@pytest.mark.long
 def test_what_is_open_waits_for_a_server_or_is_cancelled(ask: Router) -> None:
     named = ask("erase", OTHER[:14], "--yes")
     assert named.out.startswith("0 events of 0 deliveries erased")
@@ -71,6 +74,7 @@ def test_what_is_open_waits_for_a_server_or_is_cancelled(ask: Router) -> None:
     assert ask("show", OTHER).code == 1
 
 
+@pytest.mark.long
 def test_what_was_sent_last_goes_if_it_names_the_person(ask: Router, rules: Path) -> None:
     for endpoint, body in (("shop", b'{"id": "%s"}' % DLV.encode()), ("code", b"{}")):
         remember(rules.parent, endpoint, SentRequest("POST", "/", (), body))

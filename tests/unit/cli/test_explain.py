@@ -187,6 +187,7 @@ def test_a_file_named_explains_instead(explain: Router, ledger: Ledger) -> None:
     assert "not those that decided" in explain(ORDER, "-f", ledger.rules).out
 
 
+@pytest.mark.long
 def test_an_event_of_a_batch_that_was_known_before(explain: Router) -> None:
     ran = explain(MAILS, "--json")
     assert [e["known_before"] for e in json.loads(ran.out)["events"]] == [True, False]
@@ -278,6 +279,7 @@ def test_a_payload_that_says_it_is_something_else(router: Router, rules: Path) -
     assert "bounces  not for this event: wants bounce" in ran.out
 
 
+@pytest.mark.long
 def test_it_imports_no_server(ledger: Ledger) -> None:
     script = (
         "import os, sys\nfrom router.cli.main import run\n"

@@ -118,6 +118,7 @@ def test_an_unexpected_error_is_one_line_and_a_way_to_more(
     )
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_is_no_news() -> None:
     """`router providers github --json | head -1`"""
     process = subprocess.Popen(
@@ -134,6 +135,7 @@ def test_a_reader_that_goes_away_is_no_news() -> None:
     assert process.wait() == 0
 
 
+@pytest.mark.long
 def test_check_imports_no_server_and_no_client() -> None:
     """The budget: what costs a tenth of a second is imported by the commands that need it."""
     program = (

@@ -129,6 +129,7 @@ def test_a_folder_that_is_not_there(router: Router) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "endpoints", "url"),
     [
@@ -156,6 +157,7 @@ def test_on_a_terminal_it_asks(typed: str, endpoints: list[str], url: str, tmp_p
     assert f'- http: "{url}"' in Path("rules.yaml").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_wrong_answer_is_reported_before_the_next_question(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     os.write(leader, b"shopfy\n")

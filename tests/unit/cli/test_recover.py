@@ -92,6 +92,7 @@ def recover(
     return Recover(changes(router, path), path)
 
 
+@pytest.mark.long
 def test_fetched_events_are_deliveries(recover: Recover, api: ApiServer) -> None:
     api.missed.events = [{"id": "evt_1", "type": "invoice.paid", "created": recover.now - 60}]
     ran = recover("pay", "--yes")
@@ -132,6 +133,7 @@ def test_redeliveries_are_asked_for(recover: Recover, api: ApiServer) -> None:
     assert re.search(r"router recover --since \S+ code\n", audit), audit
 
 
+@pytest.mark.long
 def test_an_app_proves_itself_by_its_private_key(
     recover: Recover, api: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

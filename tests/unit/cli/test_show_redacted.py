@@ -39,6 +39,7 @@ async def fill(store: Path) -> None:
     await ledger.close()
 
 
+@pytest.mark.long
 def test_show_explain_and_the_plan_of_a_replay_say_what_is_missing(
     tmp_path: Path, router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_deliveries_in_json_are_whole(ask: Router) -> None:
     assert listed[1]["jobs"] == {"dead": 1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [
@@ -232,6 +233,7 @@ async def add_third(store: Path, now: int) -> None:
     await ledger.close()
 
 
+@pytest.mark.long
 def test_a_beginning_of_four_is_enough_if_only_one_thing_has_it(
     ask: Router, ledger: Ledger
 ) -> None:
@@ -250,6 +252,7 @@ def test_a_beginning_of_four_is_enough_if_only_one_thing_has_it(
         assert "dlv_01ABCDEF fits several; write more of it" in several.err
 
 
+@pytest.mark.long
 def test_show_names_what_a_job_repeats(ask: Router) -> None:
     ask("replay", JOB)
     assert f"\n  replay of {JOB}\n" in ask("show", DLV).out
@@ -262,6 +265,7 @@ def test_dead_jobs_are_listed_with_their_reason(ask: Router) -> None:
     assert json.loads(ask("dead", "--list", "--json", "--rule", "former").out) == []
 
 
+@pytest.mark.long
 def test_dead_jobs_are_grouped_by_cause(ask: Router) -> None:
     """With the command that tries exactly these again, after which they are dead no more."""
     [cause] = json.loads(ask("dead", "--json").out)
@@ -299,6 +303,7 @@ def test_a_condition_selects_what_is_changed(ask: Router) -> None:
     assert [r["jobs"] for r in json.loads(ask("rules", "--json").out) if r["mode"] == "orphan"]
 
 
+@pytest.mark.long
 def test_a_selection_is_not_replayed_unasked(ask: Router) -> None:
     """Nobody is at the keyboard."""
     ran = ask("replay", "--state", "dead")
@@ -315,6 +320,7 @@ def test_a_selection_is_not_replayed_unasked(ask: Router) -> None:
     assert ask("cancel", "--replay", "monday", "--yes").out == "1 job cancelled\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("verb", "args", "head", "part"),
     [
@@ -372,6 +378,7 @@ def test_a_command_that_is_printed_works_on_the_same_store(
         assert router(*shlex.split(again), "--yes").out == "1 job revived\n"
 
 
+@pytest.mark.long
 def test_the_audit_tells_who_changed_what(ask: Router) -> None:
     """Newest first, with how many."""
     ask("revive", "--rule", "paid", "--where", FIRST, "--since", "2h", "--yes")
@@ -416,6 +423,7 @@ def test_a_job_is_revived_once(ask: Router) -> None:
     assert json.loads(ask("revive", "--rule", "paid", "--yes", "--json").out)["revived"] == 0
 
 
+@pytest.mark.long
 def test_what_was_made_again_is_revived_by_its_name_alone(ask: Router) -> None:
     """The plan and the answer say what was passed over, and why; a name says what it risks."""
     ask("replay", JOB, "--as", "monday")
@@ -451,6 +459,7 @@ def test_replay_makes_new_jobs_and_a_dry_run_makes_none(ask: Router) -> None:
     assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"available": 1, "dead": 1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", [("--rule", "paid"), ("--until", "30s", "--recorded"), (JOB,)])
 def test_the_same_replay_again_is_reported_and_makes_none(
     what: tuple[str, ...], ask: Router

@@ -95,6 +95,7 @@ def test_the_plan_is_shown_and_nothing_asked(subscriptions: Subscriptions, api: 
     assert api.asked == []
 
 
+@pytest.mark.long
 def test_what_was_made_is_not_made_again(subscriptions: Subscriptions, api: ApiServer) -> None:
     first = subscriptions("create", "--from-rules", "--yes")
     assert (first.code, first.out.splitlines()[-1]) == (0, "2 subscriptions created")
@@ -116,6 +117,7 @@ def test_what_was_made_is_not_made_again(subscriptions: Subscriptions, api: ApiS
     assert subscriptions("list", endpoint="other").out.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_topic_that_the_token_may_not_have_is_said_before_it_is_asked_for(
     subscriptions: Subscriptions, api: ApiServer
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_topic_that_the_token_may_not_have_is_said_before_it_is_asked_for(
     assert len(api.made) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", [None, "x", [{"name": "read_orders"}], [5]])
 def test_scopes_that_cannot_be_read_forbid_nothing(
     subscriptions: Subscriptions, api: ApiServer, odd: Any
@@ -148,6 +151,7 @@ def test_scopes_that_cannot_be_read_forbid_nothing(
     assert "the token's scopes are not known: the answer has no list of scopes" in ran.err
 
 
+@pytest.mark.long
 def test_again_asks_for_what_was_made(subscriptions: Subscriptions, api: ApiServer) -> None:
     subscriptions("create", "--topic", "orders/paid", "--yes")
     ran = subscriptions("create", "--topic", "orders/paid", "--yes", "--again")
@@ -163,6 +167,7 @@ def test_another_address_is_another_subscription(
     assert subscriptions.plan("--topic", "orders/paid") == {"orders/paid": "create"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spelling", ["shopify", "commerce"])
 def test_the_token_s_header_is_spelled_as_the_provider(
     subscriptions: Subscriptions, rules: Path, api: ApiServer, spelling: str
@@ -193,6 +198,7 @@ def test_flags_stand_in_place_of_the_file(
     assert "gid://x/5" in ran.out
 
 
+@pytest.mark.long
 def test_rest_by_flag_where_the_file_says_graphql(
     subscriptions: Subscriptions, rules: Path, api: ApiServer
 ) -> None:
@@ -202,6 +208,7 @@ def test_rest_by_flag_where_the_file_says_graphql(
     assert [a.path.rsplit("/", 1)[1] for a in api.asked] == ["graphql.json", "webhooks.json"]
 
 
+@pytest.mark.long
 def test_user_errors_field_by_field(subscriptions: Subscriptions, api: ApiServer) -> None:
     api.topics = {"ORDERS_CREATE"}
     args = ["--topic", "orders/paid", "--topic", "orders/create", "--graphql", "--yes"]
@@ -211,6 +218,7 @@ def test_user_errors_field_by_field(subscriptions: Subscriptions, api: ApiServer
     assert ran.out.splitlines()[-1] == "1 subscription created of 2"
 
 
+@pytest.mark.long
 def test_what_got_no_answer_is_unsure_until_somebody_looks(
     subscriptions: Subscriptions, api: ApiServer
 ) -> None:
@@ -229,12 +237,14 @@ def test_what_got_no_answer_is_unsure_until_somebody_looks(
     assert subscriptions("create", "--topic", "orders/paid", "--yes", "--again").code == 0
 
 
+@pytest.mark.long
 def test_a_rate_limit_is_waited_out(subscriptions: Subscriptions, api: ApiServer) -> None:
     api.script.append(Answer(429, "", {"Retry-After": "0"}))
     assert subscriptions("create", "--topic", "orders/paid", "--yes").code == 0
     assert len(api.asked) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ["close", "garbage", Answer(500, "oops"), Answer(401, TOKEN)])
 def test_failures_in_plain_words_and_never_the_token(
     subscriptions: Subscriptions, api: ApiServer, odd: Any
@@ -355,6 +365,7 @@ def test_the_token_of_an_endpoint_goes_to_its_own_api_alone(
     assert subscriptions("create", *base, "--yes", "--token", "token").code == 0
 
 
+@pytest.mark.long
 def test_asking_again_after_a_time_out_finds_it_made(
     subscriptions: Subscriptions, api: ApiServer
 ) -> None:
@@ -371,6 +382,7 @@ def test_asking_again_after_a_time_out_finds_it_made(
     assert (record["state"], record["id"]) == ("made", "1000")
 
 
+@pytest.mark.long
 def test_a_test_notification_by_topic_or_id(subscriptions: Subscriptions, api: ApiServer) -> None:
     subscriptions("create", "--topic", "orders/paid", "--yes")
     for what in ("orders/paid", "ORDERS_PAID", "1000"):
@@ -379,6 +391,7 @@ def test_a_test_notification_by_topic_or_id(subscriptions: Subscriptions, api: A
     assert subscriptions.json("test", "orders/paid")["sent"] is True
 
 
+@pytest.mark.long
 def test_a_test_notification_that_cannot_be_had(
     subscriptions: Subscriptions, api: ApiServer
 ) -> None:
@@ -394,6 +407,7 @@ def test_a_test_notification_that_cannot_be_had(
     assert (slow.code, slow.err) == (1, "router: no answer within 0.2 s\n")
 
 
+@pytest.mark.long
 def test_whoever_is_asked_may_decline(
     subscriptions: Subscriptions, api: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

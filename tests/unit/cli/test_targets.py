@@ -45,6 +45,7 @@ async def _two_jobs(folder: Path) -> None:
     await store.close()
 
 
+@pytest.mark.long
 def test_paused_listed_and_resumed(
     rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_result_file_that_cannot_be_written_is_wrong_usage(
     assert "cannot write" in ran.err
 
 
+@pytest.mark.long
 def test_nothing_of_the_server_is_imported() -> None:
     script = (
         "import sys; from router.cli.main import run;"

@@ -168,6 +168,7 @@ def test_a_password_is_no_part_of_an_answer() -> None:
 WRONG = [*sorted(CODES_FOLDER.glob("*/bad.yaml")), *sorted((GOLDEN / "err").glob("*.yaml"))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path", thinned(WRONG, one_of=12), ids=lambda p: f"{p.parent.name}-{p.stem}"
 )

@@ -93,6 +93,7 @@ def test_a_body_that_lost_its_end_is_reported() -> None:
     assert found.note == "with a line break at its end"
 
 
+@pytest.mark.long
 def test_nothing_is_found_in_nothing() -> None:
     request = changed(a_delivery(a_provider("github")), headers=())
     assert fits(request, b"secret") == []

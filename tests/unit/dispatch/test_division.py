@@ -140,6 +140,7 @@ def test_never_above_the_limit_whatever_happens(
             assert fleet.rates() <= limits.rate * (1 + 1e-6)
 
 
+@pytest.mark.long
 @given(LIMITS, LIMITS, STEPS, STEPS)
 @settings(max_examples=100, deadline=None)
 def test_nor_above_the_greater_one_when_it_changes(

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from itertools import pairwise
 
+import pytest
+
 from router.dispatch import DispatchSettings
 from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.settings import TargetLimits
@@ -262,6 +264,7 @@ async def test_what_is_heard_of_another_node_waits_for_no_sweep(bench: Bench) ->
     assert dispatcher.breakers.paused() == {"erp"}
 
 
+@pytest.mark.long
 @on_bench
 async def test_days_of_only_failures_pause_a_target_and_say_so(bench: Bench) -> None:
     bench.settings = DispatchSettings(sweep_s=600)

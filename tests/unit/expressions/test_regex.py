@@ -133,6 +133,7 @@ def _run(script: str) -> subprocess.CompletedProcess[str]:
 _CHECK = "from router.cli.main import main; sys.argv[1:] = ['check', '-f', {!r}]; main()"
 
 
+@pytest.mark.long
 def test_files_without_a_pattern_do_not_import_the_engine() -> None:
     check = _CHECK.format(str(ROOT / "rules.example.yaml"))
     ran = _run(f"import sys\ntry:\n    {check}\nfinally:\n    print('re2' in sys.modules)")

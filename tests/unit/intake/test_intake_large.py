@@ -54,6 +54,7 @@ async def test_a_large_forgery_is_refused_at_once(store: SqliteStore) -> None:
     assert (await world.send(large(), key=b"another-secret-entirely")).status == 401
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [2, 25])
 async def test_the_pauses_grow_with_the_body(store: SqliteStore, size: int) -> None:
     """A step takes as much longer, and as many more have come."""

@@ -113,6 +113,7 @@ def knowing(name: str) -> set[str]:
     return {path.relative_to(ROUTER).as_posix() for path, text in files if word.search(text)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(KINDS))
 def test_a_kind_is_known_to_its_files_and_tables_alone(name: str) -> None:
     tables = {"config/kinds/__init__.py", "actions/__init__.py"}

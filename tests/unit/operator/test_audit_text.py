@@ -193,6 +193,7 @@ REQUESTS = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.lists(REQUESTS, min_size=3, max_size=6))
 def test_a_command_that_is_pasted_back_asks_the_same(requests: list[tuple[str, str, Any]]) -> None:

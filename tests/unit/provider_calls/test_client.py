@@ -30,6 +30,7 @@ async def test_without_a_token_none_is_sent(api: ApiServer, client: ProviderClie
     assert "authorization" not in api.asked[0].headers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "words"),
     [

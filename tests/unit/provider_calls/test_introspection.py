@@ -92,6 +92,7 @@ NONE: list[Any] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answer", NONE, ids=range(len(NONE)))
 async def test_no_usable_answer_is_none(api: ApiServer, world: World, answer: Any) -> None:
     api.script.append(answer)

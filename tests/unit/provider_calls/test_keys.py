@@ -123,6 +123,7 @@ BAD: list[Any] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 async def test_a_bad_answer_forgets_nothing(api: ApiServer, world: World, bad: Any) -> None:
     api.script.append(bad)
@@ -229,6 +230,7 @@ async def test_without_its_chain_where_the_sender_publishes_it_so(
     assert world.keys.known(second) is None
 
 
+@pytest.mark.long
 async def test_made_up_addresses_are_asked_one_a_second(api: ApiServer, world: World) -> None:
     for second in range(60):
         for n in range(50):
@@ -242,6 +244,7 @@ async def test_made_up_addresses_are_asked_one_a_second(api: ApiServer, world: W
     assert sum(asked.path == "/0/0" for asked in api.asked) <= 2
 
 
+@pytest.mark.long
 async def test_no_more_certificates_are_kept_than_any_sender_needs(
     api: ApiServer, world: World
 ) -> None:
@@ -265,6 +268,7 @@ def test_a_certificate_holds_by_the_clock() -> None:
             public_key(chain, (NAME,), NOW_MS + late_ms)
 
 
+@pytest.mark.long
 async def test_by_tls_to_a_host_that_the_authorities_know(tmp_path: Path) -> None:
     """The whole way, over a real connection; a host with another's certificate is not believed."""
     for host, known in (("127.0.0.1", True), ("192.0.2.1", False)):

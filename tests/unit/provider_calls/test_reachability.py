@@ -86,6 +86,7 @@ async def test_no_answer_in_time(api: ApiServer) -> None:
     assert "in time" in judge(await looked(api.url, timeout_s=0.1)).says
 
 
+@pytest.mark.long
 async def test_an_endless_answer_is_left(api: ApiServer) -> None:
     api.script.append("drip")
     assert not judge(await looked(api.url, timeout_s=0.5)).ok

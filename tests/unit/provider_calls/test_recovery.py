@@ -307,6 +307,7 @@ async def test_one_that_the_sender_does_not_deliver_again_leaves_the_others(api:
     assert run.problem == "HTTP 422: too old"
 
 
+@pytest.mark.long
 async def test_calls_keep_to_the_senders_pace(api: ApiServer) -> None:
     world = World(api, "github")
     api.missed.attempts = attempts(*((n, str(n), n, "timed out") for n in range(1, 8)))
@@ -315,6 +316,7 @@ async def test_calls_keep_to_the_senders_pace(api: ApiServer) -> None:
     assert world.clock.elapsed > 9
 
 
+@pytest.mark.long
 async def test_a_run_that_was_cut_off_goes_on_where_it_was(api: ApiServer) -> None:
     world = World(api, "github")
     api.missed.attempts = attempts(*((n, str(n), n * HOUR, "timed out") for n in range(1, 9)))

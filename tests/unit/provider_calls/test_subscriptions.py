@@ -155,6 +155,7 @@ def throttled(there: Any, rate: Any = 50) -> Answer:
     )
 
 
+@pytest.mark.long
 async def test_a_throttled_query_is_sent_again_when_there_is_enough_for_it(
     api: ApiServer, client: ProviderClient
 ) -> None:
@@ -167,6 +168,7 @@ async def test_a_throttled_query_is_sent_again_when_there_is_enough_for_it(
     assert waits == [10.0, 2.0, 2.0, 2.0, 2.0]
 
 
+@pytest.mark.long
 async def test_what_is_throttled_for_ever_is_refused(
     api: ApiServer, client: ProviderClient
 ) -> None:
@@ -209,6 +211,7 @@ async def test_a_rate_limit_is_waited_out_as_long_as_it_asks(
     assert world.clock.slept == [7.0, 2.0, 60.0]
 
 
+@pytest.mark.long
 async def test_a_rate_limit_without_end_ends_the_run(
     api: ApiServer, client: ProviderClient
 ) -> None:
@@ -241,6 +244,7 @@ async def test_what_no_call_can_survive_ends_the_run(
     assert len(api.asked) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ["hang", "drip", "close", "garbage", Answer(502, "<html>bad")])
 async def test_without_an_answer_it_is_unsure_and_remembered_so(api: ApiServer, odd: Any) -> None:
     api.script.append(odd)
@@ -407,6 +411,7 @@ async def test_a_refusal_takes_nothing_of_what_was_known(
     assert (record.state, record.id) == (became, "7")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ["hang", "close", Answer(502, "<html>bad"), LOGIN])
 async def test_no_answer_takes_nothing_of_what_was_known(api: ApiServer, odd: Any) -> None:
     api.script.append(odd)

@@ -179,6 +179,7 @@ def test_too_complex_bodies(body: bytes, state: str) -> None:
     assert hub(body).state == state
 
 
+@pytest.mark.long
 def test_the_largest_bodies_are_counted_quickly() -> None:
     size = HUB.body_max
     for body in (b"[" * size, b"," * size, b'"]' * (size // 2), b"[" * 70 + b"]" * size):

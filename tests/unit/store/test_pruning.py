@@ -225,6 +225,7 @@ def test_near_the_end_a_search_for_keys_goes_on_from_the_beginning(shelf: Shelf)
     assert search.plan(shelf.db, retain, START_MS).keys == (b"a00000000", b"a00000001")
 
 
+@pytest.mark.long
 def test_only_so_many_keys_are_looked_at_in_one_go(shelf: Shelf) -> None:
     shelf.keys(KEYS_EXAMINED, FAR)
     shelf.keys(1, START_MS, b"z")

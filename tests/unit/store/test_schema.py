@@ -48,6 +48,7 @@ print(step, there[-1], any(there[:-1]))
 """
 
 
+@pytest.mark.long
 def test_a_kill_at_any_statement_leaves_an_empty_file_or_a_store(path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", KILLED_ANYWHERE, str(path)],

@@ -41,6 +41,7 @@ def test_what_a_function_gives_is_of_its_format(text: str, start: int, end: int)
             assert misfits(name, found[start:end], "part") is None, (function, text, start, end)
 
 
+@pytest.mark.long
 def test_letters_that_change_case_in_strange_ways_do_it_once() -> None:
     every = [chr(number) for number in range(0x110000)]
     assert all(FORMATS["lower"].whole(letter.lower()) for letter in every)

@@ -111,6 +111,7 @@ async def test_who_is_about_to_ask_is_answered_before_the_end(short: bool, said:
         assert await client.rest() == b""
 
 
+@pytest.mark.long
 async def test_who_says_nothing_does_not_hold_up_the_end(short: bool) -> None:
     async with serving(short=short) as server:
         client = await server.connect()

@@ -143,6 +143,7 @@ async def opened(listener: Listener) -> tuple[asyncio.StreamReader, asyncio.Stre
     return reader, writer
 
 
+@pytest.mark.long
 async def test_each_change_comes_while_the_answer_goes_on() -> None:
     async with serving(answer_s=0.1) as (signal, listener):
         reader, writer = await opened(listener)
@@ -153,6 +154,7 @@ async def test_each_change_comes_while_the_answer_goes_on() -> None:
         await until(lambda: signal.listeners == 0)
 
 
+@pytest.mark.long
 async def test_who_may_no_more_is_let_go_and_told_nothing() -> None:
     """A token was revoked while its holder listened."""
     may = [True]
@@ -179,6 +181,7 @@ async def test_a_client_that_goes_is_gone_though_nothing_happens() -> None:
         await until(lambda: signal.listeners == 0)
 
 
+@pytest.mark.long
 async def test_a_stalled_client_holds_a_flag_and_little_of_the_system() -> None:
     async with serving() as (signal, listener):
         stalled, other = [await opened(listener) for _ in range(2)]

@@ -124,6 +124,7 @@ async def test_plain_requests_get_no_answer(listener: Listener) -> None:
     assert not answer.startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.long
 async def test_a_handshake_that_never_ends_is_ended(listener: Listener) -> None:
     """By the deadline of a head: what comes before it is no better."""
     reader, writer = await asyncio.open_connection(*listener.bound)

@@ -154,6 +154,7 @@ async def test_what_the_store_knows_is_asked_for_now_and_then() -> None:
     assert store.asked == 2
 
 
+@pytest.mark.long
 def test_a_server_starts_without_litestar() -> None:
     """It takes half a second to import and build; the public listener does not wait for it."""
     look = "import sys, router.wiring.launch; print('litestar' in sys.modules)"

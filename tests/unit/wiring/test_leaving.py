@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from router.wiring.launch import leaving_at_once
 
 SELF = (
@@ -15,6 +17,7 @@ SELF = (
 )
 
 
+@pytest.mark.long
 def test_it_ends_the_process_at_once_with_0() -> None:
     assert subprocess.run([sys.executable, "-c", SELF], check=False, timeout=120).returncode == 0
 

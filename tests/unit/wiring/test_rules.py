@@ -180,6 +180,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parts", ["", "include: parts/*.yaml\n"])
 def test_without_descriptors_there_is_no_fingerprint_but_an_error(
     path: Path, tmp_path: Path, parts: str

@@ -53,6 +53,7 @@ async def test_a_database_whose_variable_is_not_set_is_not_opened() -> None:
         await open_store(PostgresDatabase(None, "DB"), clock=ManualClock())
 
 
+@pytest.mark.long
 async def test_a_database_has_a_reader_when_a_router_has_made_its_tables(
     empty_postgres: str, postgres: str
 ) -> None:
@@ -77,6 +78,7 @@ async def test_no_log_nor_error_shows_the_password_that_was_used() -> None:
         assert "horse" not in logs.REDACTOR.text(f"tried {spelt} in vain")
 
 
+@pytest.mark.long
 def test_without_the_driver_a_sentence_names_the_extra(tmp_path: Path) -> None:
     ran = alone(tmp_path, "asyncpg", "deliveries", "--store", URL)
     assert ran.returncode == 1
@@ -85,6 +87,7 @@ def test_without_the_driver_a_sentence_names_the_extra(tmp_path: Path) -> None:
     assert "hunter2" not in ran.stderr
 
 
+@pytest.mark.long
 def test_who_has_a_file_needs_no_driver(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("version: 1\n", "utf-8")
     ran = alone(tmp_path, "asyncpg", "deliveries")

@@ -51,6 +51,7 @@ def test_a_variable_asks_for_traces(environ: dict[str, str], by: str | None) -> 
     assert wanted(environ) == by
 
 
+@pytest.mark.long
 def test_who_wants_none_imports_nothing_of_them() -> None:
     program = (
         "import sys\n"
@@ -62,6 +63,7 @@ def test_who_wants_none_imports_nothing_of_them() -> None:
     assert ran(program).stdout == "[]\n"
 
 
+@pytest.mark.long
 def test_without_the_extra_the_log_says_how_to_get_it() -> None:
     program = (
         "import sys\n"

@@ -81,6 +81,7 @@ def test_the_senders_query_goes_along(make: Maker, to: str, query: str, url: str
     assert url_of(to, make(query=query)) == url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "status", "error"),
     [

@@ -53,6 +53,7 @@ async def until(db: Database, sql: str) -> None:
             pass
 
 
+@pytest.mark.long
 async def test_a_session_that_is_left_while_it_prepares_keeps_nobody_waiting(
     db: Database, relay: Relay, clock: ManualClock
 ) -> None:

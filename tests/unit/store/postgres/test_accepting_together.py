@@ -67,6 +67,7 @@ async def test_a_copy_waits_for_the_commit_of_the_first(
     assert await counted(db) == (2, 1 + (several and not commits), 2, 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("events", [1, 2])
 async def test_the_same_delivery_is_stored_once(

@@ -1,6 +1,7 @@
 """Jobs added to deliveries of PostgreSQL while others add to the same, or retention keeps them."""
 
 import msgspec
+import pytest
 
 from router.model.job import NewJob
 from router.model.operations import Replay, ReplayStep
@@ -83,6 +84,7 @@ async def test_what_is_added_to_a_delivery_lies_where_it_lies(db: Database, make
     assert await rows(db, "SELECT kept FROM jobs ORDER BY id") == [(False,), (True,), (True,)]
 
 
+@pytest.mark.long
 async def test_a_delivery_is_not_removed_while_jobs_are_added_to_it(
     db: Database, other: Database, make: Maker
 ) -> None:

@@ -145,6 +145,7 @@ async def test_who_slept_for_days_misses_nothing(
         assert (await told(store, cursor))[0] == new
 
 
+@pytest.mark.long
 async def test_a_ledger_restored_from_a_dump_goes_on(
     postgres_server: Server, make: Maker, clock: ManualClock
 ) -> None:

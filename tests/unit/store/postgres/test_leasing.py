@@ -191,6 +191,7 @@ async def client(address: str, clock: ManualClock, number: int, done: Counter[st
     await store.close()
 
 
+@pytest.mark.long
 async def test_each_job_is_handed_to_one_router_and_ends_once(
     store: PostgresStore, db: Database, empty_postgres: str, clock: ManualClock, make: Maker
 ) -> None:

@@ -154,6 +154,7 @@ async def test_what_others_commit_is_heard_at_once(
     assert await own.next() == ["theirs"], "and nothing of its own before"
 
 
+@pytest.mark.long
 async def test_who_comes_back_hears_again(
     pair: tuple[PostgresStore, PostgresStore], db: Database, make: Maker
 ) -> None:

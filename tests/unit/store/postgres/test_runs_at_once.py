@@ -216,6 +216,7 @@ class Work:
                 self.left -= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [1, 3])
 async def test_two_routers_work_through_a_group(
     db: Database, both: list[PostgresStore], make: Maker, limit: int
