@@ -270,6 +270,7 @@ def test_a_circle_of_imports_is_found_within_a_function_too() -> None:
 # -- parts are whole once they are made -----------------------------------------------------------
 
 SET_LATER = {
+    "router/store/postgres/database.py: self.damaged": "the store is made of its database",
     "router/wiring/live.py: ref.former": "former generations are found in the open store",
     "router/web/server.py: wire.crowded": "the server is made by a library, after its wire",
     "router/cli/listening/forwarder.py: self.save": "an option, set where it is read",
