@@ -17,7 +17,11 @@ _BOOLEANS = ("true", "false")
 
 
 class ShapeFiles:
-    """The shape files of the endpoints of one load, each read when it is first asked for."""
+    """
+    The shape files of the endpoints of one load, each read when it is first asked for.
+
+    Only a thorough load reports what is wrong with a file: a router that serves needs none.
+    """
 
     def __init__(self, context: LoadContext) -> None:
         self._context = context
@@ -44,8 +48,9 @@ class ShapeFiles:
         if name not in self._read:
             path = str(Path(self._context.report.source.path).parent / name)
             report, self._read[name] = _parsed(self._files, name, path)
-            self._context.report.found += report.found
-            self._context.report.failed |= report.failed
+            if self._context.thorough:
+                self._context.report.found += report.found
+                self._context.report.failed |= report.failed
         return self._read[name]
 
 

@@ -136,7 +136,9 @@ def hint_of_root(text: str, start: int) -> str | None:
 def hint_of_field(name: str, said: str) -> str | None:
     """How what other languages write as a field of a text or a list is written: `x.length`."""
     words = _words(name, several=False)
-    return f"write {words.format(x=said)}" if words and "{v}" not in words else None
+    if not words or "{v}" in words or "{name}" in words:
+        return None
+    return f"write {words.format(x=said)}"
 
 
 def _called(near: str, at: int) -> str:

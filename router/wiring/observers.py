@@ -247,8 +247,8 @@ def visit_handlers(want: Callable[[str, str], object]) -> Handlers:
 
 
 def signal_handlers(changed: Callable[[], object]) -> Handlers:
-    """What lists show: deliveries, ends of attempts, refusals, the router's own events."""
-    kinds = (AttemptEnded, DeliveryStored, OwnEventStored, RequestRefused)
+    """What lists show: deliveries, ends of attempts and jobs, refusals, the router's own events."""
+    kinds = (AttemptEnded, DeliveryStored, JobsCancelled, OwnEventStored, RequestRefused)
     return dict.fromkeys(kinds, lambda _: changed())
 
 

@@ -147,13 +147,21 @@ async def lease(
     deliveries: dict[str, Delivery] = {}
     try:
         works = [(_work(row, generations, deliveries), row[_RUN]) for row in taken]
+        others = _named_kinds(rows[0][_KINDS])
     except Damaged as error:
         db.damaged(str(error))
         raise
     db.running.update([(one.job.id, one.job.delivery) for one, run in works if run is None])
     next_due = _next_dues(dict(zip(slots, rows[0][_NEXT_DUES], strict=True)), slots, taken, now)
-    others = {target: NUMBERED[kind] for target, kind in _kinds(rows[0][_KINDS] or b"{}").items()}
     return LeaseBatch(tuple([work for work, _ in works]), next_due, others)
+
+
+def _named_kinds(text: bytes | None) -> dict[str, ActionKind]:
+    """Kinds by target. Raises Damaged: a due job has none that there is."""
+    try:
+        return {target: NUMBERED[kind] for target, kind in _kinds(text or b"{}").items()}
+    except KeyError as error:
+        raise damaged("jobs", "?", f"kind {error}") from error
 
 
 async def _take(

@@ -7,6 +7,7 @@ from typing import Any
 
 from router.store.common.damage import UNREADABLE, damaged
 from router.store.sqlite.connection import DAMAGED
+from router.store.sqlite.fragments import PLACE_BITS
 
 _TYPES = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
 
@@ -20,20 +21,25 @@ def is_damage(error: Exception) -> bool:
 
 
 @contextmanager
-def reading(
-    db: sqlite3.Connection, table: str, numbers: Callable[[], Iterable[int]]
-) -> Iterator[None]:
-    """In here rows of these numbers are read. Raises Damaged, naming the first that cannot be."""
+def reading(db: sqlite3.Connection, numbers: Callable[[], Iterable[int]]) -> Iterator[None]:
+    """
+    In here jobs of these numbers are read, and their deliveries. Raises Damaged, naming the first
+    row with a value of a wrong type; a value that is none of its column's names the error alone.
+    """
     try:
         yield
-    except (*UNREADABLE, sqlite3.Error) as error:
+    except (*UNREADABLE, AttributeError, sqlite3.Error) as error:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) != sqlite3.SQLITE_ERROR:
             raise
-        columns = db.execute(f"PRAGMA table_info({table})").fetchall()
-        for number in numbers():
-            if not _is_readable(db, table, columns, number):
-                raise damaged(table, number, error) from error
-        raise
+        jobs = list(numbers())
+        for table, found in (("jobs", jobs), ("deliveries", {n >> PLACE_BITS for n in jobs})):
+            columns = db.execute(f"PRAGMA table_info({table})").fetchall()
+            for number in found:
+                if not _is_readable(db, table, columns, number):
+                    raise damaged(table, number, error) from error
+        if isinstance(error, sqlite3.Error):
+            raise
+        raise damaged("jobs or deliveries", "?", error) from error
 
 
 def _is_readable(

@@ -69,7 +69,7 @@ def lease(
     Take due jobs of each target and record their attempts, within the open transaction. Raises
     Damaged: nothing was written, for all is read before anything is.
     """
-    with damage.reading(book.db, "jobs", lambda: _numbers(book, slots, fresh)):
+    with damage.reading(book.db, lambda: _numbers(book, slots, fresh)):
         return _hand_out(book, slots, lease, now, fresh, kinds)
 
 
@@ -231,8 +231,8 @@ def recover(
     """
     Reclaim the running jobs of these nodes, within the open transaction. Raises Damaged.
     """
-    lost = [n for n, node in reading.holders(book.db) if node in nodes]
-    with damage.reading(book.db, "jobs", lambda: lost):
+    with damage.reading(book.db, lambda: reading.running(book.db)):
+        lost = [n for n, node in reading.holders(book.db) if node in nodes]
         return _reclaim(book, lost, now, dead_on_interrupt, died)
 
 

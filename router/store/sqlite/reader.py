@@ -2,19 +2,20 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreUnavailable
+from router.model.job import Job
 from router.store.common.damage import RESTORE, Damaged
 from router.store.sqlite import (
     audit_log,
     clock_step,
+    damage,
     in_force,
-    journal,
     lists,
     paging,
     pruning,
@@ -50,6 +51,11 @@ def _question(
 
 def _ignore(_reason: str) -> None:
     """No router works on what is read."""
+
+
+def _holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
+    with damage.reading(db, lambda: reading.running(db)):
+        return reading.holders(db)
 
 
 class SqliteReader:
@@ -102,20 +108,26 @@ class SqliteReader:
     activity = _question(reading.activity)
     activity_by_name = _question(reading.activity_by_name)
     activity_by_hour = _question(reading.activity_by_hour)
-    lost_leases = _question(reading.under)
     due_redactions = _question(redacting.due)
     offset = _question(clock_step.offset)
     removable = _question(pruning.removable)
 
     async def targets(self) -> Mapping[str, int]:
-        try:
-            return await self.ask(reading.targets)
-        except Damaged as error:
-            self._damaged(str(error))  # whoever asks this can do no work
-            raise
+        return await self._of_all(reading.targets)
+
+    async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
+        return await self._of_all(lambda db: reading.under(db, leases))
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
-        return frozenset({one for _, one in await self.ask(reading.holders)} - {node})
+        return frozenset({one for _, one in await self._of_all(_holders)} - {node})
+
+    async def _of_all(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Whoever asks this can do no work without an answer: a damaged row ends the router."""
+        try:
+            return await self.ask(question)
+        except Damaged as error:
+            self._damaged(str(error))
+            raise
 
     async def nodes(self) -> tuple[NodeSeen, ...]:
         return () if self.node is None else (self.node,)
@@ -124,7 +136,7 @@ class SqliteReader:
         return {}
 
     async def size(self) -> int:
-        return await self.ask(reading.held_bytes) + journal.journal_bytes(self._path)
+        return await self.ask(reading.held_bytes)
 
     async def close(self) -> None:
         """Close the connection."""

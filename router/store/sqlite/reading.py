@@ -104,6 +104,11 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
     return jobs_where(db, f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, limit_of(selector)])
 
 
+def running(db: sqlite3.Connection) -> list[int]:
+    """The numbers of the running jobs."""
+    return [n for (n,) in db.execute(f"SELECT n FROM jobs WHERE {state_is('running')}").fetchall()]
+
+
 def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
     """Each running job's number, and the node that holds it."""
     rows = db.execute(f"SELECT n, lease FROM jobs WHERE {state_is('running')} ORDER BY id")
@@ -206,7 +211,7 @@ def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
 
 def targets(db: sqlite3.Connection) -> Mapping[str, int]:
     """Every target with work to come, and its earliest due time: one index step a target."""
-    with damage.reading(db, "jobs", lambda: [n for (n,) in db.execute(_DUE_NUMBERS)]):
+    with damage.reading(db, lambda: [n for (n,) in db.execute(_DUE_NUMBERS)]):
         rows = db.execute(
             "WITH RECURSIVE t (target) AS ("
             f"SELECT min(target) FROM jobs WHERE {DUE} UNION ALL "

@@ -81,7 +81,7 @@ class SqliteRuns:
         if row is None:
             return None
         first, last, key, turn, busy, dead = row
-        with reading(book.db, "jobs", lambda: range(first, last + 1)):
+        with reading(book.db, lambda: range(first, last + 1)):
             members = self._members(first, last)
         return Run(run, key, turn, busy, dead, members)
 

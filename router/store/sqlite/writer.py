@@ -271,7 +271,7 @@ class Writer:
             book.vacuumed = None
         except sqlite3.Error as error:
             book.vacuumed = str(error)
-            if not _is_passing(error):
+            if is_damage(error) or error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_IOERR:
                 self._break(book, error)
         finally:
             with contextlib.suppress(sqlite3.Error):

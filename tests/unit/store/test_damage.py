@@ -207,6 +207,36 @@ async def test_an_end_stops_at_a_row_of_its_run_that_cannot_be_read(
     await names_the_row(store, number, then.id)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE jobs SET kind = 77",
+        "UPDATE deliveries SET state = 99",
+        "UPDATE deliveries SET meta = 'text'",
+    ],
+)
+async def test_a_lease_by_kinds_ends_at_what_cannot_be_read(
+    store: SqliteStore, path: Path, make: Maker, change: str
+) -> None:
+    """Whether or not the row is found, nothing is leased again and again."""
+    await store.accept(make.acceptance(jobs=[make.job()]))
+    spoil(path, change)
+    with pytest.raises(StoreUnavailable, match="restore a backup"):
+        await store.lease({"erp": 9}, lease="b/1", now=FAR, kinds={"erp": "http"})
+    assert "cannot be read" in await asyncio.wait_for(store.failure, 5)
+
+
+async def test_a_running_job_without_a_holder_ends_the_router(
+    store: SqliteStore, path: Path, make: Maker
+) -> None:
+    await store.accept(make.acceptance(jobs=[make.job()]))
+    await store.lease({"erp": 9}, lease="old/1", now=FAR)
+    spoil(path, "UPDATE jobs SET lease = NULL")
+    with pytest.raises(Damaged):
+        await store.reads.lost_nodes("new")
+    assert "restore a backup" in await asyncio.wait_for(store.failure, 5)
+
+
 async def test_a_start_ends_at_a_row_that_cannot_be_read(
     store: SqliteStore, path: Path, make: Maker
 ) -> None:

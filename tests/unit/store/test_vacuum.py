@@ -94,3 +94,17 @@ async def test_who_reads_the_store_holds_it_up_and_nobody_else(
         await store.accept(Maker(2).acceptance())
     assert await emptied(store)
     assert holding(tmp_path) == []
+
+
+async def test_a_vacuum_that_somebody_reads_beside_does_not_count_twice(
+    store: SqliteStore, path: Path
+) -> None:
+    """Retention and refusals go by this size: the journal holds the whole file once more."""
+    await filled(store)
+    before = await store.reads.size()
+    with closing(open_read_only(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM deliveries").fetchone()
+        await store.vacuum()
+        assert await store.reads.size() <= before
+        assert Path(f"{path}-wal").stat().st_size > before / 4
