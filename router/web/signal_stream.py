@@ -33,7 +33,7 @@ class SignalStream(ASGIResponse):
     _should_set_content_length = False
 
     def __init__(self, signal: Signal, still_admitted: Callable[[], Awaitable[bool]]) -> None:
-        super().__init__(headers={"content-type": CONTENT_TYPE})
+        super().__init__(headers={"content-type": CONTENT_TYPE, "x-accel-buffering": "no"})
         if signal.full:
             raise SignalFull
         self._signal = signal

@@ -43,4 +43,24 @@ ERASING = (
         "unit/operator/test_erasing.py::"
         "test_what_the_router_told_of_it_goes_too_also_of_a_job_that_dies_meanwhile",
     ),
+    defect(
+        271,
+        "the journal of a vacuum counts as size, and history is removed to make room",
+        Edit(
+            "router/store/sqlite/reader.py",
+            "return await self.ask(reading.held_bytes)",
+            'return await self.ask(reading.held_bytes) + Path(f"{self._path}-wal").stat().st_size',
+        ),
+        "unit/store/test_vacuum.py::test_a_vacuum_that_somebody_reads_beside_does_not_count_twice",
+    ),
+    defect(
+        272,
+        "a lease that cannot read a delivery is tried again for ever",
+        Edit(
+            "router/store/sqlite/damage.py",
+            '        raise damaged("jobs or deliveries", "?", error) from error\n',
+            "        raise\n",
+        ),
+        "unit/store/test_damage.py::test_a_lease_by_kinds_ends_at_what_cannot_be_read",
+    ),
 )

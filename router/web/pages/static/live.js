@@ -10,6 +10,7 @@
   const FALLBACK_MS = 5000;
   let source = null;
   let fallback = null;
+  let retry = null;
   let paused = false;
   let pressed = false;
   let busy = false;
@@ -41,7 +42,7 @@
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
         if (paused || inUse()) again = true;
         else replace(document.adoptNode(fresh));
-        if (source?.readyState === EventSource.OPEN && !paused) say("live", "on");
+        standing();
       } catch {
         say("the router does not answer, or you are logged out: reload the page", "off");
       }
@@ -58,19 +59,28 @@
     if (row) document.getElementById(row)?.querySelector("[data-row]")?.focus({ preventScroll: true });
   }
 
+  function standing() {
+    if (paused) say("paused", "");
+    else if (source?.readyState === EventSource.OPEN) say("live", "on");
+    else say("not live: reconnecting; the list updates every 5 s", "off");
+  }
+
   function listen() {
+    stop();
     source = new EventSource("/signal");
-    source.onopen = () => { if (!paused) say("live", "on"); clearInterval(fallback); fallback = null; renew(); };
+    fallback = setInterval(renew, FALLBACK_MS); // also behind a proxy that holds the signal back
+    source.onopen = () => { clearInterval(fallback); fallback = null; standing(); renew(); };
     source.onmessage = renew;
     source.onerror = () => {
-      say("not live: reconnecting; the list updates every 5 s", "off");
+      standing();
       fallback ??= setInterval(renew, FALLBACK_MS);
-      if (source.readyState === EventSource.CLOSED && !document.hidden) setTimeout(listen, FALLBACK_MS);
+      if (source.readyState === EventSource.CLOSED && !document.hidden) retry = setTimeout(listen, FALLBACK_MS);
     };
   }
 
   function stop() {
     source?.close();
+    clearTimeout(retry);
     clearInterval(fallback);
     fallback = null;
   }
@@ -83,7 +93,7 @@
     paused = !paused;
     pause.textContent = paused ? "resume" : "pause";
     pause.setAttribute("aria-pressed", String(paused));
-    say(paused ? "paused" : "live", paused ? "" : "on");
+    standing();
     if (!paused && again) renew();
   });
   // Browsers allow few connections to one server: a tab that nobody sees gives its one back.
