@@ -115,7 +115,7 @@ def _say_restored(done: "Copied") -> None:
     if open_jobs:
         note(
             f"{counted(open_jobs, 'job')} open then: they run at the next `router serve`, even if "
-            "they have run since; `router rules` shows them, `router cancel` ends them"
+            "they have run since; to end some first: `router serve --hold`, then `router cancel`"
         )
 
 

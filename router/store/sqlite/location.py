@@ -186,7 +186,7 @@ def _locked(file: Path, store: Path) -> int:
             f"{store} is in use by another router (process {holder or 'unknown'})"
         ) from error
     try:
-        holder = f"{os.getpid():<{_HOLDER_BYTES - 1}}\n"  # the marks of who was here stay
+        holder = f"{os.getpid():<{_HOLDER_BYTES - 1}}\n"
         os.pwrite(descriptor, holder.encode("ascii"), 0)
     except OSError as error:
         os.close(descriptor)

@@ -91,10 +91,6 @@ class AdminRequest(Request[Caller, Any, State]):
         """Never empty, which Litestar would not decode: no body is an empty object."""
         return await super().body() or NO_BODY
 
-    def header(self, name: bytes) -> str | None:
-        """The one value of a header. Raises Rejected when it is given twice."""
-        return header(self.scope["headers"], name)
-
 
 def question(
     path: str,

@@ -37,7 +37,6 @@ class World:
             live=self.live,
             dispatch=SimpleNamespace(  # type: ignore[arg-type]
                 wake=lambda target, due_at: self.woken.append(target),
-                ruleset_changed=given.pop("ruleset_changed", lambda: None),
             ),
             clock=clock,
             log=given.pop("log", log.get("test")),
