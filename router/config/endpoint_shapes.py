@@ -37,8 +37,8 @@ class ShapeFiles:
             return known
         key = (known, endpoints)
         if key not in self._over:
-            found = [one for name in endpoints if (one := self._of(name)) is not None]
-            self._over[key] = _BothShapes(found, known) if found else known
+            found = [self._of(name) for name in endpoints]
+            self._over[key] = _BothShapes(found, known) if any(found) else known
         return self._over[key]
 
     def _of(self, endpoint: str) -> Shapes | None:
@@ -55,20 +55,19 @@ class ShapeFiles:
 
 
 class _BothShapes(Shapes):
-    """What is written of some endpoints, over what is known of their sender."""
+    """What is written of each endpoint, over what is known of their sender. None: no file."""
 
-    def __init__(self, written: list[Shapes], known: Shapes) -> None:
+    def __init__(self, written: list[Shapes | None], known: Shapes) -> None:
         super().__init__(())
         self._of_endpoints = written
         self._known = known
 
     def _payload(self, event: str) -> Type | None:
         known = self._known.payload(event)
-        written = [kind for one in self._of_endpoints if (kind := one.payload(event)) is not None]
-        if not written:
-            return known
-        kind = reduce(join, written)
-        return kind if known is None else overlaid(kind, known)
+        each = [one and one.payload(event) for one in self._of_endpoints]
+        kinds = [overlaid(one, known) if one and known else one or known for one in each]
+        sure = [kind for kind in kinds if kind]
+        return reduce(join, sure) if len(sure) == len(kinds) else None
 
 
 def _parsed(files: FolderFiles, name: str, path: str) -> tuple[Report, Shapes | None]:

@@ -169,12 +169,6 @@ class JwtScheme(Scheme):
         return None
 
 
-def claims_of(token: bytes) -> Claims | None:
-    """What a token claims, not yet believed; None if it is no token."""
-    found = _token(token)
-    return None if found is None else found.claims
-
-
 def _token(text: bytes) -> Token | None:
     """Head and claims, read but not yet believed."""
     pieces = text.split(b".")

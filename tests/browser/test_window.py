@@ -51,6 +51,18 @@ def test_the_overview_renews_itself_and_leaves_what_is_open(router: Served, page
     page.problems = [p for p in page.problems if "ERR_FAILED" not in p]
 
 
+def test_a_delivery_appears_though_a_proxy_holds_the_signal_back(
+    router: Served, page: Watched
+) -> None:
+    page.page.clock.install()
+    page.page.route(router.url + "/signal", lambda _held: None)
+    page.open("/deliveries")
+    delivery = router.send(number=1)
+    with page.page.expect_response(router.url + "/deliveries"):
+        page.page.clock.run_for(6_000)
+    page.page.wait_for_selector(f"#row-{delivery}")
+
+
 def test_a_held_view_stands_still_until_it_goes_on(router: Served, page: Watched) -> None:
     page.open("/deliveries")
     page.shows("#live-state", "live")

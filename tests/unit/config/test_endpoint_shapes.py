@@ -54,6 +54,9 @@ def test_it_counts_for_its_endpoint_and_for_a_rule_of_several(tmp_path: Path) ->
     condition = "payload.loyalty.points > 1"
     assert codes(loaded(tmp_path, condition, endpoints="other")) == ["unknown-field"]
     assert codes(loaded(tmp_path, condition, endpoints="[shop, other]")) == []
+    # `other` has no file: of its `tier` nothing is known.
+    another = loaded(tmp_path, "payload.loyalty.tier == 'glod'", endpoints="[shop, other]")
+    assert codes(another) == []
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 import asyncio
 import random
+import resource
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from router.errors import StoreUnavailable
 from router.model.erasure import Erasure, ErasureStep
 from router.store.sqlite.connection import open_read_only
 from router.store.sqlite.copying import backup
@@ -108,3 +112,20 @@ async def test_a_vacuum_that_somebody_reads_beside_does_not_count_twice(
         await store.vacuum()
         assert await store.reads.size() <= before
         assert Path(f"{path}-wal").stat().st_size > before / 4
+
+
+async def test_a_vacuum_without_a_temporary_file_is_told_and_the_store_serves_on(
+    store: SqliteStore,
+) -> None:
+    make = Maker(2)
+    for _ in range(14):  # more than it keeps in memory
+        await store.accept(make.acceptance(body=b"x" * 3_000_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))  # what is open stays, nothing is opened
+    try:
+        with pytest.raises(StoreUnavailable, match="not written anew: unable to open"):
+            await store.vacuum()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    await store.accept(make.acceptance())
+    await store.vacuum()
