@@ -213,7 +213,7 @@ class StoreQuestions:
         whole = prefix if prefix.startswith("job_") else f"job_{prefix}"
         job = present(await self._store.job(whole), f"job {prefix}")
         found = await self._store.attempts(Selector(ids=(job.id,), limit=10_000))
-        return answers.OneJob(job, tuple([a.attempt for a in reversed(found)]))
+        return answers.OneJob(job, found[::-1])
 
     async def generation(self, prefix: str) -> Generation:
         """A generation's text. Raises NotFound."""

@@ -9,18 +9,17 @@ from typing import Any, Protocol
 
 from router.model.activity import ActivityCount
 from router.model.delivery import DeliverySummary
-from router.model.job import Job, JobState
+from router.model.job import Attempt, Job, JobState
 from router.model.operations import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
 from router.store.removal import Retain
 from router.store.values import (
     DeliveryRecord,
+    EventEntry,
     FeedQuery,
     Following,
     Generation,
     InForce,
-    ListedAttempt,
-    ListedEvent,
     ListedGeneration,
     NameKind,
     NodeLoad,
@@ -85,10 +84,10 @@ class StoreReads(DispatchReads, Protocol):
     async def job(self, prefix: str) -> Job | None:
         """As `delivery`, for a job."""
 
-    async def events(self, selector: Selector) -> tuple[ListedEvent, ...]:
+    async def events(self, selector: Selector) -> tuple[EventEntry, ...]:
         """Events of the selected deliveries, newest delivery first."""
 
-    async def attempts(self, selector: Selector) -> tuple[ListedAttempt, ...]:
+    async def attempts(self, selector: Selector) -> tuple[Attempt, ...]:
         """Ended attempts of the selected jobs, newest job first."""
 
     async def page(

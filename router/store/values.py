@@ -334,28 +334,6 @@ AUDIT_LINES = 100_000
 """The newest lines of the audit that are kept, whatever their age."""
 
 
-class ListedEvent(msgspec.Struct, frozen=True):
-    """An event with what a list shows of its delivery."""
-
-    id: str
-    delivery: str
-    index: int
-    name: str
-    action: str | None
-    endpoint: str
-    received_at: int
-
-
-class ListedAttempt(msgspec.Struct, frozen=True):
-    """An attempt with what a list shows of its job."""
-
-    attempt: Attempt
-    delivery: str
-    rule: str
-    action: str
-    endpoint: str
-
-
 class ListedGeneration(msgspec.Struct, frozen=True):
     """A kept generation without its text, of which only the size is known."""
 

@@ -5,21 +5,16 @@ from typing import Any
 
 from router.model.operations import ActionJobs, Planned
 from router.store.common.columns import decode_events
-from router.store.values import ListedEvent
+from router.store.values import EventEntry
 
 ROWS = 200
 BYTES = 8 * 1024 * 1024
 """Bodies in a page of whole deliveries; one larger body is a page by itself."""
 
 
-def events_in(row: Sequence[Any], name: str | None) -> Iterator[ListedEvent]:
-    """The events of any or this name, from a delivery's id, endpoint, time and events."""
-    delivery, endpoint, received_at, blob = row
-    for event in decode_events(blob):
-        if name in (None, event.name):
-            yield ListedEvent(
-                event.id, delivery, event.index, event.name, event.action, endpoint, received_at
-            )
+def events_in(row: Sequence[Any], name: str | None) -> Iterator[EventEntry]:
+    """The events of any or this name; a delivery's events are the last of its row."""
+    return (event for event in decode_events(row[-1]) if name in (None, event.name))
 
 
 PLANNED_PARTS = (

@@ -1,5 +1,6 @@
 """Long lists, a page at a time: newest first, each page after where the last one ended."""
 
+from router.model.job import Attempt
 from router.model.operations import Change, Planned
 from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, to_plan
 from router.store.common.selection import limit_of
@@ -9,50 +10,45 @@ from router.store.postgres.database import Tx
 from router.store.postgres.fragments import ATTEMPT_COLUMNS, JOBS_JOINED, first_of
 from router.store.postgres.rows import to_attempt
 from router.store.postgres.selection import PostgresSelection
-from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
+from router.store.values import EventEntry, ListedGeneration, Selector
 
 AT_ONCE = 100
 """Deliveries read at once for their events: nobody knows how many are wanted."""
 
 
-async def events(tx: Tx, selector: Selector) -> tuple[ListedEvent, ...]:
+async def events(tx: Tx, selector: Selector) -> tuple[EventEntry, ...]:
     """Events of the selected deliveries."""
     sql, asked = (await selection.of(tx, selector)).deliveries()
     limit = limit_of(selector)
-    found: list[ListedEvent] = []
+    found: list[EventEntry] = []
     below, reached = "<=", selection.HIGHEST
     while True:
         rows = await tx.all(
-            "SELECT d.id, d.endpoint, d.received_at, d.events "
+            "SELECT d.id, d.events "
             f"FROM {first_of(f'd.id {below} ? AND {sql}')} ORDER BY d.id DESC",
             reached,
             *asked,
             AT_ONCE,
         )
-        for id_, *row in rows:
-            found += events_in((f"dlv_{id_}", *row), selector.event)
+        for row in rows:
+            found += events_in(row, selector.event)
         if len(found) >= limit or len(rows) < AT_ONCE:
             return tuple(found[:limit])
         below, reached = "<", f"dlv_{rows[-1][0]}"
 
 
-async def attempts(tx: Tx, selector: Selector) -> tuple[ListedAttempt, ...]:
+async def attempts(tx: Tx, selector: Selector) -> tuple[Attempt, ...]:
     """Ended attempts of the selected jobs, those of the newest job first."""
     sql, asked = (await selection.of(tx, selector)).jobs()
     rows = await tx.all(
-        f"SELECT {ATTEMPT_COLUMNS}, d.id, j.rule, j.action, d.endpoint FROM jobs j "
+        f"SELECT {ATTEMPT_COLUMNS} FROM jobs j "
         "LEFT JOIN queue q ON q.job = j.id JOIN deliveries d ON d.id = j.delivery "
         "JOIN attempts a ON a.job = j.id JOIN generations g ON g.n = a.generation "
         f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
         *asked,
         limit_of(selector),
     )
-    return tuple(
-        [
-            ListedAttempt(to_attempt(attempt), f"dlv_{delivery}", rule, action, endpoint)
-            for *attempt, delivery, rule, action, endpoint in rows
-        ]
-    )
+    return tuple([to_attempt(row) for row in rows])
 
 
 async def generations(tx: Tx, limit: int) -> tuple[ListedGeneration, ...]:

@@ -3,6 +3,7 @@
 import sqlite3
 from itertools import islice
 
+from router.model.job import Attempt
 from router.model.operations import Change, Planned
 from router.store.common.columns import to_attempt
 from router.store.common.lists import PLANNED_PARTS, PLANNED_SPAN, events_in, to_plan
@@ -10,32 +11,28 @@ from router.store.common.selection import limit_of
 from router.store.common.states import STATES
 from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED
 from router.store.sqlite.selection import SqliteSelection
-from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
+from router.store.values import EventEntry, ListedGeneration, Selector
 
 
-def events(db: sqlite3.Connection, selector: Selector) -> tuple[ListedEvent, ...]:
+def events(db: sqlite3.Connection, selector: Selector) -> tuple[EventEntry, ...]:
     """Events of the selected deliveries."""
     sql, asked = SqliteSelection(selector).deliveries()
-    rows = db.execute(
-        "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
-        f"WHERE {sql} ORDER BY d.id DESC",
-        asked,
-    )
+    rows = db.execute(f"SELECT d.events FROM deliveries d WHERE {sql} ORDER BY d.id DESC", asked)
     found = (event for row in rows for event in events_in(row, selector.event))
     return tuple(islice(found, limit_of(selector)))
 
 
-def attempts(db: sqlite3.Connection, selector: Selector) -> tuple[ListedAttempt, ...]:
+def attempts(db: sqlite3.Connection, selector: Selector) -> tuple[Attempt, ...]:
     """Ended attempts of the selected jobs, those of the newest job first."""
     sql, asked = SqliteSelection(selector).jobs()
     rows = db.execute(
-        "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
-        f"d.id, j.rule, j.action, d.endpoint FROM {JOBS_JOINED} "
+        "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id "
+        f"FROM {JOBS_JOINED} "
         "JOIN attempts a ON a.job = j.n JOIN generations g2 ON g2.n = a.generation "
         f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
         [*asked, limit_of(selector)],
     )
-    return tuple([ListedAttempt(to_attempt(row[:8]), *row[8:]) for row in rows])
+    return tuple([to_attempt(row) for row in rows])
 
 
 def generations(db: sqlite3.Connection, limit: int) -> tuple[ListedGeneration, ...]:
