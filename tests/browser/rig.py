@@ -51,6 +51,8 @@ rules:
     actions: {log: suspicious}
 """
 QUIET = ("favicon",)
+FRESH = httpx.Limits(max_keepalive_connections=0)
+"""A kept connection may be closed by the router just as it is used again."""
 
 
 def chromium() -> str | None:
@@ -65,7 +67,7 @@ class Served:
         self.rig = rig
         self.process = process
         self.url = process.admin_url
-        self._client = httpx.Client(trust_env=False, timeout=10)
+        self._client = httpx.Client(trust_env=False, timeout=10, limits=FRESH)
         self._number = 0
 
     def __enter__(self) -> Self:
