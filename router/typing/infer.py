@@ -1,4 +1,4 @@
-"""The tables of the walk, and its two entrances: a value and a condition."""
+"""The tables of the walk, and its entrance."""
 
 from router.expressions.expression import Expression
 from router.typing import calls, values, verdicts
@@ -45,11 +45,3 @@ def value_type(
     """What the expression may give as a value, and what was found on the way."""
     run = TypeWalk(expression.text, TABLES, clues)
     return run.value(expression.tree, TypeScope(roots, strict=False)), run
-
-
-def verdict_bits(
-    expression: Expression, roots: Type, clues: Clues = NO_CLUES
-) -> tuple[int, TypeWalk]:
-    """What verdict the expression may have (TRUE, FALSE, FAULT), and what was found on the way."""
-    run = TypeWalk(expression.text, TABLES, clues)
-    return run.verdict(expression.tree, TypeScope(roots)), run

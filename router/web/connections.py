@@ -23,6 +23,7 @@ class Wire:
     Shared by the connections of one listener; belongs to one event loop.
 
     `group`: takes whole small POSTs from the protocol; None: the application takes everything.
+    `patience`: how long a request may wait for its turn.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Wire:
         refused: OnRefused | None = None,
         linger_s: float = 1.0,
         group: SmallPosts | None = None,
+        patience: LoadShedder | None = None,
     ) -> None:
         self.limits = limits
         self.group = group
@@ -47,7 +49,7 @@ class Wire:
             "linger_s": linger_s,
         }
         self.step_s = min(self.allowed.values())
-        self.patience = LoadShedder()
+        self.patience = patience or LoadShedder()
         self.crowded: Callable[[], None] = lambda: None
         """Called when connections wait long to be accepted; the listener sets it."""
         self.opened_at = 0.0

@@ -14,18 +14,19 @@ class LoadShedder:
     """
     How long a whole request may wait for its turn on the loop. Times are the loop's, in seconds.
 
-    A burst may wait `CALM_S`. Once somebody had to be refused, and until nobody has been for
+    A burst may wait `calm_s`. Once somebody had to be refused, and until nobody has been for
     `STAYS_S`, no one waits longer than `BUSY_S`: a queue that does not shrink helps nobody. Who
     would have to is then refused when he comes, before his request has cost anything.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, calm_s: float = CALM_S) -> None:
+        self._calm_s = calm_s
         self._busy_until = 0.0
 
     def spent(self, since: float, now: float) -> bool:
         """Whether a request that was whole at `since` has waited too long."""
         waited = now - since
-        if waited <= BUSY_S or (waited <= CALM_S and now >= self._busy_until):
+        if waited <= BUSY_S or (waited <= self._calm_s and now >= self._busy_until):
             return False
         self._busy_until = now + STAYS_S
         return True

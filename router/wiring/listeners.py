@@ -12,6 +12,7 @@ from router.web.admin.app import AdminApp
 from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.ingest import IngestApp
+from router.web.load_shedding import LoadShedder
 from router.web.server import Listener
 from router.web.tls import Certificate
 
@@ -54,9 +55,13 @@ def admin_listener(
     proof: Certificate | None,
     given: socket.socket | None,
 ) -> Listener:
-    """Where the operator's interface is called; `given` as above."""
-    patient = Wire(msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S))
-    return Listener(app.serve, server.admin, patient, proof.context if proof else None, given)
+    """
+    Where the operator's interface is called; `given` as above. A person is served late rather than
+    refused: a page without its style says nothing of when to come again.
+    """
+    limits = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
+    wire = Wire(limits, patience=LoadShedder(calm_s=ADMIN_ANSWER_S))
+    return Listener(app.serve, server.admin, wire, proof.context if proof else None, given)
 
 
 def shown(bound: tuple[str, int]) -> str:

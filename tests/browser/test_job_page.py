@@ -87,8 +87,11 @@ def test_who_may_not_see_payloads_sees_how_it_stands(
     assert "last" not in str(page.page.text_content("#job-attempts"))
 
 
-def test_an_ended_job_is_not_asked_for_again(router: Served, page: Watched) -> None:
-    job = router.api("/api/jobs?state=succeeded&limit=1")["jobs"][0]["id"]
+def test_an_ended_job_is_not_asked_for_again(router: Served, folder: Path, page: Watched) -> None:
+    job = begin(router, 3)
+    (folder / "go-3").touch()
+    (folder / "end-3").touch()
+    router.until_quiet()
     asked: list[str] = []
     page.open(f"/jobs/{job}")
     page.page.on("request", lambda request: asked.append(request.url))

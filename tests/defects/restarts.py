@@ -1,4 +1,4 @@
-"""Defects of a restart: between two listeners, and of a router that is held."""
+"""Defects of a restart, of a router that is held and of one that stood still."""
 
 from tests.defects.defect import Edit, defect
 
@@ -30,5 +30,15 @@ RESTARTS = (
         Edit("router/dispatch/leases.py", "        if self.held:\n            return False\n", ""),
         "unit/dispatch/test_held_back.py::test_a_held_router_runs_nothing_until_it_is_resumed",
         "acceptance/test_hold.py::test_no_job_runs_until_it_is_resumed",
+    ),
+    defect(
+        274,
+        "a page is refused because the machine stood still for a second",
+        Edit(
+            "router/wiring/listeners.py",
+            "Wire(limits, patience=LoadShedder(calm_s=ADMIN_ANSWER_S))",
+            "Wire(limits)",
+        ),
+        "acceptance/test_stalled.py::test_what_came_while_the_machine_stood_still",
     ),
 )

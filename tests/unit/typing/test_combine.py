@@ -2,7 +2,6 @@
 
 from router.expressions import compile as compiled
 from router.typing.combine import WalkResult, combined
-from router.typing.infer import verdict_bits
 from router.typing.lattice import (
     ANY,
     TEXT,
@@ -13,6 +12,7 @@ from router.typing.lattice import (
     open_object,
 )
 from router.typing.run import TypeFinding
+from tests.unit.typing.verdict_bits import verdict_bits
 
 ORDER = open_object({"total_price": Type(TEXT, format="money"), "name": TEXT_TYPE})
 PRODUCT = open_object({"title": TEXT_TYPE, "handle": TEXT_TYPE})

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from router.errors import EvaluationError
 from router.expressions import compile as compiled
 from router.typing.formats import FORMATS, misfits
-from router.typing.infer import verdict_bits
 from router.typing.lattice import ABSENT, NULL, TEXT, Type, closed_object, list_of
 from router.typing.shapes import FORMATS as WRITTEN
+from tests.unit.typing.verdict_bits import verdict_bits
 
 GIVEN = {
     "lower": "lower",

@@ -3,7 +3,7 @@
 import pytest
 
 from router.expressions import compile as compiled
-from router.typing.infer import value_type, verdict_bits
+from router.typing.infer import value_type
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -27,6 +27,7 @@ from router.typing.lattice import (
     open_object,
 )
 from router.typing.run import TypeFinding
+from tests.unit.typing.verdict_bits import verdict_bits
 
 ITEM = open_object({"sku": TEXT_TYPE, "count": NUMBER_TYPE, "tags": list_of(TEXT_TYPE)})
 PAYLOAD = open_object(

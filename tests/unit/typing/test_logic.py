@@ -7,7 +7,6 @@ import pytest
 
 from router.expressions import Expression, Failed
 from router.expressions import compile as compiled
-from router.typing.infer import verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -28,6 +27,7 @@ from router.typing.lattice import (
 )
 from tests.chance import thinned
 from tests.misfits import misfit
+from tests.unit.typing.verdict_bits import verdict_bits
 
 LEAVES = (
     "a",

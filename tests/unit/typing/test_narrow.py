@@ -7,7 +7,6 @@ import pytest
 
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.typing.infer import verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -27,6 +26,7 @@ from router.typing.lattice import (
     with_kinds,
 )
 from tests.misfits import misfit
+from tests.unit.typing.verdict_bits import verdict_bits
 
 GUARDS = (
     "{0} != null",
