@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from router.errors import EvaluationError
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.typing.infer import value_type, verdict_bits
+from router.typing.infer import value_type
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -28,6 +28,7 @@ from tests.chance import examples
 from tests.misfits import misfit
 from tests.properties.test_expressions import NAMES, documents
 from tests.properties.test_expressions import expressions as plain
+from tests.verdict_bits import verdict_bits
 
 WORDS = ("", "x", "y", "xy")
 FORMATS = (None, "joined")

@@ -12,7 +12,7 @@ from router.typing.lattice import (
     open_object,
 )
 from router.typing.run import TypeFinding
-from tests.unit.typing.verdict_bits import verdict_bits
+from tests.verdict_bits import verdict_bits
 
 ORDER = open_object({"total_price": Type(TEXT, format="money"), "name": TEXT_TYPE})
 PRODUCT = open_object({"title": TEXT_TYPE, "handle": TEXT_TYPE})

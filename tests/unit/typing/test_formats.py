@@ -11,7 +11,7 @@ from router.expressions import compile as compiled
 from router.typing.formats import FORMATS, misfits
 from router.typing.lattice import ABSENT, NULL, TEXT, Type, closed_object, list_of
 from router.typing.shapes import FORMATS as WRITTEN
-from tests.unit.typing.verdict_bits import verdict_bits
+from tests.verdict_bits import verdict_bits
 
 GIVEN = {
     "lower": "lower",

@@ -27,7 +27,7 @@ from router.typing.lattice import (
     open_object,
 )
 from router.typing.run import TypeFinding
-from tests.unit.typing.verdict_bits import verdict_bits
+from tests.verdict_bits import verdict_bits
 
 ITEM = open_object({"sku": TEXT_TYPE, "count": NUMBER_TYPE, "tags": list_of(TEXT_TYPE)})
 PAYLOAD = open_object(

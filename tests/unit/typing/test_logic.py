@@ -27,7 +27,7 @@ from router.typing.lattice import (
 )
 from tests.chance import thinned
 from tests.misfits import misfit
-from tests.unit.typing.verdict_bits import verdict_bits
+from tests.verdict_bits import verdict_bits
 
 LEAVES = (
     "a",

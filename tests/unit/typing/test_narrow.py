@@ -26,7 +26,7 @@ from router.typing.lattice import (
     with_kinds,
 )
 from tests.misfits import misfit
-from tests.unit.typing.verdict_bits import verdict_bits
+from tests.verdict_bits import verdict_bits
 
 GUARDS = (
     "{0} != null",
