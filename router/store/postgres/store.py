@@ -72,7 +72,6 @@ def _verb(
 class PostgresStore:
     """One router's side of the ledger that all of them share."""
 
-    remark: str | None = None
     shared = True
 
     def __init__(self, db: Database) -> None:
