@@ -71,10 +71,11 @@ class Introspector:
         told = told_by(answer)
         if told is None or told.active is not True:
             return
-        ends_s = REMEMBERED_S if told.exp is None else told.exp - self._clock.now() / 1000
-        if ends_s > 0:
-            until = self._clock.monotonic() + min(ends_s, REMEMBERED_S)
-            self._good[key] = (until, answer)
+        now_s = self._clock.now() / 1000
+        latest = now_s + REMEMBERED_S
+        ends = latest if told.exp is None else min(told.exp, latest)
+        if ends > now_s:
+            self._good[key] = (self._clock.monotonic() + ends - now_s, answer)
         if len(self._good) > REMEMBERED_MAX:
             self._good.popitem(last=False)
 
