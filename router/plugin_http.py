@@ -10,7 +10,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from router.egress import EgressPolicy, is_metadata_name, is_written
+from router.egress import EgressPolicy, check_name, is_written
 from router.errors import EgressRefused
 
 TIMEOUT_S, CONNECT_S = 30.0, 5.0
@@ -70,12 +70,11 @@ class _Guard:
         Raises:
             EgressRefused: there is none.
         """
-        if is_metadata_name(host):
-            raise EgressRefused("the name of a metadata service may never be called")
-        found, refusal = [], EgressRefused("the name has no address")
+        check_name(host)
+        found, refusal = [], EgressRefused(host, "has no address", lasting=False)
         for address in dict.fromkeys(str(info[4][0]) for info in infos):
             try:
-                self._policy.check(address, literal=is_written(address, host, self._written))
+                self._policy.check(address, host, literal=is_written(address, host, self._written))
             except EgressRefused as error:
                 refusal = error
             else:

@@ -38,7 +38,7 @@ class LiveEgress(EgressPolicy):
         self._live = live
         self._policy = lru_cache(maxsize=1)(EgressPolicy)
 
-    def check(self, address: str, *, literal: bool = False) -> None:
+    def check(self, address: str, host: str = "", *, literal: bool = False) -> None:
         """
         Pass if a connection to `address` is allowed now.
 
@@ -46,4 +46,4 @@ class LiveEgress(EgressPolicy):
             EgressRefused: it is not.
         """
         policy = self._policy(self._live.current.ruleset.server.egress_allow)
-        policy.check(address, literal=literal)
+        policy.check(address, host, literal=literal)

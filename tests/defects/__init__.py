@@ -30,6 +30,7 @@ from tests.defects.other_rules import OTHER_RULES
 from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.peoples_data import PEOPLES_DATA
 from tests.defects.plain_http import PLAIN_HTTP
+from tests.defects.private_names import PRIVATE_NAMES
 from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.proving_functions import PROVING_FUNCTIONS
 from tests.defects.published import PUBLISHED
@@ -68,6 +69,7 @@ ALL = (
     *ASKING_FIRST,
     *WHOLE_REQUESTS,
     *EACH_SENDER,
+    *PRIVATE_NAMES,
     *PROVED_ELSEWHERE,
     *MISSED,
     *KNOWN_EVENTS,
