@@ -8,7 +8,7 @@ lacking.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from router.cli.importing.formulas import NEVER, Formula, every, some
 from router.cli.importing.hooks_file import Hook
@@ -35,14 +35,21 @@ NULL = "<nil>"
 
 
 class Conditions:
-    """The conditions of one hook; `proved` is the formula of a match that proves the sender."""
+    """
+    The conditions of one hook; `proved` is the formula of a match that proves the sender, `hidden`
+    are comparisons with what may be secret.
+    """
 
     def __init__(
-        self, hook: Hook, values: RequestValues, proved: Callable[[Trigger], Formula | None]
+        self,
+        hook: Hook,
+        values: RequestValues,
+        proved: Callable[[Trigger], Formula | None],
+        hidden: Container[Trigger],
     ) -> None:
         self._hook = hook
         self._values = values
-        self._proved = proved
+        self._proved, self._hidden = proved, hidden
 
     def holds(self, trigger: Trigger) -> Formula:
         """Whether webhook finds it true."""
@@ -133,7 +140,7 @@ class Conditions:
         shows who sends, for rules hold no secrets.
         """
         value, place = self._hook.text(leaf.value), merged(paths)
-        if leaf.parameter.proves:
+        if leaf in self._hidden:
             digest = hashlib.sha256(value.encode()).hexdigest()
             return f"sha256({self._as_text(leaf, place)})", quoted(digest)
         if not _is_json(value):

@@ -78,7 +78,7 @@ class ImportedTrials:
             return [leaf for rule in trigger.rules for leaf in self._needed(rule)]
         if isinstance(trigger, AnyOf):
             return self._first_way(trigger)
-        if not isinstance(trigger, Equals) or trigger.parameter.proves:
+        if not isinstance(trigger, Equals) or trigger in self._sender.hidden:
             raise _Unmade
         if self._hook.text(trigger.value) == NULL:
             raise _Unmade

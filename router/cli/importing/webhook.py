@@ -93,7 +93,7 @@ class _Rules:
         decoded = _decoded(hook)
         sender = sender_of(hook, trigger)
         whole = _reads_whole_body(hook, trigger)
-        values = RequestValues(hook, decoded, whole_body=whole)
+        values = RequestValues(hook, decoded, sender.shown, whole_body=whole)
         definition = definition_of(hook, sender, self._flags.methods, whole_body=whole)
         shell = shell_of(hook, values)
         answer = answer_of(hook)
@@ -160,9 +160,11 @@ class _Rules:
         if secrets:
             found["secrets"] = secrets[0] if len(secrets) == 1 else list(secrets)
         else:
-            found["verify"] = "none"
+            found |= {"verify": "none", "retention": {"unmatched": "0s"}}
         if sender.allow_from:
             found["allow_from"] = sender.allow_from
+        elif not secrets:
+            hook.opens()
         return found
 
     def _provider(self, definition: dict[str, Any]) -> str:
@@ -182,7 +184,7 @@ def _match(
 ) -> str | list[Any] | dict[str, Any] | None:
     if sender.rest is None:
         return None
-    conditions = Conditions(hook, values, proved_by(sender, secrets))
+    conditions = Conditions(hook, values, proved_by(sender, secrets), sender.hidden)
     found = every([conditions.holds(sender.rest)])
     if found == NEVER and hook.taken:
         hook.refuse(hook.get("trigger-rule") or hook.node, "webhook never finds this rule true")
