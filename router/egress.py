@@ -6,7 +6,8 @@ decides nothing here. An address that carries an IPv4 address inside (mapped, NA
 ISATAP) is judged by what it carries.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -100,14 +101,15 @@ _CARRIES_ONLY = (_MAPPED, _NAT64, _SIX_TO_FOUR, _TEREDO)
 
 class EgressPolicy:
     """
-    Public addresses may be called; private ones only when `allow` (CIDRs) holds them.
+    Public addresses may be called; private ones only when `allow` (CIDRs, now) holds them.
 
     A literal address that the operator wrote may be called wherever it points. Metadata
     addresses may never be called, however written or wrapped.
     """
 
-    def __init__(self, allow: Iterable[str] = ()) -> None:
-        self._allow: tuple[Network, ...] = tuple(ip_network(text) for text in allow)
+    def __init__(self, allow: Iterable[str] | Callable[[], tuple[str, ...]] = ()) -> None:
+        texts = () if callable(allow) else tuple(allow)
+        self._allow = allow if callable(allow) else lambda: texts
 
     def check(self, address: str, host: str = "", *, literal: bool = False) -> None:
         """
@@ -129,7 +131,13 @@ class EgressPolicy:
         raise _refused(host, address, f"a private address. {key}")
 
     def _allowed(self, face: Address) -> bool:
-        return any(face in network for network in self._allow if network.version == face.version)
+        networks = _networks(self._allow())
+        return any(face in network for network in networks if network.version == face.version)
+
+
+@lru_cache(maxsize=8)
+def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    return tuple(map(ip_network, texts))
 
 
 _NEVER = "a metadata service of a cloud, which is never called"

@@ -148,8 +148,8 @@ class UsageError(RouterError):
 
 class EgressRefused(OSError):
     """
-    An outgoing connection to an address that the egress rules do not allow: `host` and `why`, which
-    together are a sentence. `lasting`: the host itself is refused, not what a resolver says of it.
+    A connection that the egress rules do not allow: `host` and `why` are a sentence. `lasting`: the
+    host itself is refused, not what a resolver says of it.
     """
 
     def __init__(self, host: str, why: str, *, lasting: bool) -> None:

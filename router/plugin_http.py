@@ -136,8 +136,8 @@ class _Network(httpcore.AsyncNetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's own word
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        *args: Any,
+        **options: Any,
     ) -> httpcore.AsyncNetworkStream:
         loop = asyncio.get_running_loop()
         try:
@@ -150,11 +150,8 @@ class _Network(httpcore.AsyncNetworkBackend):
         failure: Exception = httpcore.ConnectError("no connection")
         for address in self._guard.allowed(host, infos):
             try:
-                return _SmallReads(
-                    await self._inner.connect_tcp(
-                        address, port, timeout, local_address, socket_options
-                    )
-                )
+                stream = await self._inner.connect_tcp(address, port, timeout, *args, **options)
+                return _SmallReads(stream)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure
@@ -175,8 +172,8 @@ class _PlainNetwork(httpcore.NetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        *args: Any,
+        **options: Any,
     ) -> httpcore.NetworkStream:
         try:
             infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -185,9 +182,7 @@ class _PlainNetwork(httpcore.NetworkBackend):
         failure: Exception = httpcore.ConnectError("no connection")
         for address in self._guard.allowed(host, infos):
             try:
-                return self._inner.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
+                return self._inner.connect_tcp(address, port, timeout, *args, **options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure

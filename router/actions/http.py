@@ -45,10 +45,6 @@ class _Destination:
         self.refusal: EgressRefused | None = None  # until an address was tried
         self.tried = False
 
-    def names(self, text: str) -> bool:
-        """Whether the operator wrote this very address down, or `localhost` for a loopback one."""
-        return is_written(text, self.url.host or "", self.written.lower())
-
 
 _aim: contextvars.ContextVar[_Destination] = contextvars.ContextVar("aim")
 
@@ -232,8 +228,10 @@ class HttpAction:
         """The socket for one resolved address, or a refusal: the last gate before connect."""
         family, kind, proto, _, place = info
         aim = _aim.get()
+        host = aim.url.host or ""
         try:
-            self._egress.check(place[0], aim.url.host or "", literal=aim.names(place[0]))
+            literal = is_written(place[0], host, aim.written.lower())
+            self._egress.check(place[0], host, literal=literal)
         except EgressRefused as error:
             aim.refusal = None if aim.tried else error
             raise

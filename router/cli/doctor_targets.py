@@ -16,29 +16,27 @@ LOOK_UP_S = 5.0
 async def of_targets(ruleset: Ruleset, lookup: Resolve | None) -> list[Check]:
     """Does a name lead to an address that must not be called? None: no name is looked up."""
     allow = ruleset.server.egress_allow
-    named = [(name, host) for name, host in _called(ruleset) if not _is_literal(host)]
     if lookup is not None:
-        return await asyncio.gather(*(_of_name(*one, EgressPolicy(allow), lookup) for one in named))
+        return await asyncio.gather(
+            *(_of_name(*one, EgressPolicy(allow), lookup) for one in _called(ruleset))
+        )
     fix = "allow its addresses in `server.egress.allow`; without --offline they are looked up"
     return [
         unknown(name, f"{host} is a name of a private network, and none is allowed", fix)
-        for name, host in named
+        for name, host in _called(ruleset)
         if is_private_name(host) and not allow
     ]
 
 
 def _called(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
-    """The hosts of targets and of bare addresses; those that are secrets are left out."""
+    """The names of targets' hosts and of bare addresses; what is secret is left out."""
     urls = {name: target.url for name, target in ruleset.targets.items()}
     bare = {action.target for rule in ruleset.rules for action in rule.actions}
     urls |= {name: name for name in sorted(bare) if "://" in name}
     for name, url in urls.items():
-        if host := urlsplit(url or "").hostname:
+        host = urlsplit(url or "").hostname or "localhost"
+        if not is_local_name(host) and literal_address(host) is None:
             yield f"target {name}", host
-
-
-def _is_literal(host: str) -> bool:
-    return literal_address(host) is not None or is_local_name(host)
 
 
 async def _of_name(name: str, host: str, policy: EgressPolicy, lookup: Resolve) -> Check:

@@ -22,6 +22,7 @@ from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
 from tests.defects.for_all_nodes import FOR_ALL_NODES
+from tests.defects.importing import IMPORTING
 from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
 from tests.defects.never_shown import NEVER_SHOWN
@@ -72,6 +73,7 @@ ALL = (
     *PRIVATE_NAMES,
     *PROVED_ELSEWHERE,
     *MISSED,
+    *IMPORTING,
     *KNOWN_EVENTS,
     *PROVING_FUNCTIONS,
     *CHECKING,

@@ -236,18 +236,12 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
 
 
 def _hide_tokens(report: Report, root: Node) -> None:
-    """What proves the sender is not shown, whatever is said of its line."""
+    """No value that a rule compares with is shown: it may prove the sender."""
     for node in walk([root]):
         given = fields(node) if isinstance(node, Mapping) else {}
         if "value" not in given or "parameter" not in given:
             continue
-        where, value = given["parameter"][1], given["value"][1]
-        keys = fields(where) if isinstance(where, Mapping) else {}
-        found = (keys[key][1] if key in keys else None for key in _PARAMETER_KEYS[:2])
-        source, name = (one.value if isinstance(one, Scalar) else "" for one in found)
-        shown = HookParameter(node, "url" if source == "query" else source, name)
-        if shown.named or shown.proves:
-            report.source.hide(value.start, value.end)
+        report.source.hide(given["value"][1].start, given["value"][1].end)
 
 
 def _hooks(report: Report, root: Sequence) -> Iterator[Hook]:

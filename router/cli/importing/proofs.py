@@ -9,17 +9,18 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from router.cli.importing.formulas import ALWAYS, Formula
-from router.cli.importing.hooks_file import Hook
+from router.cli.importing.hooks_file import Hook, HookParameter
 from router.cli.importing.trigger_rule import (
     All,
     AnyOf,
     Equals,
+    Fits,
     FromRange,
     Signed,
     Trigger,
@@ -50,15 +51,9 @@ class ImportedSender(msgspec.Struct):
 
     rest: Trigger | None
     proofs: dict[Trigger, Proof] = {}
-    hidden: tuple[Equals, ...] = ()
+    hidden: list[Equals | Fits] = []
     allow_from: list[str] = []
     methods: list[list[str]] = []
-
-    @property
-    def shown(self) -> set[tuple[str, str]]:
-        """The sources and names of tokens; those of headers in small letters."""
-        given = [leaf.parameter for leaf in self.proofs if isinstance(leaf, Equals)]
-        return {(p.source, p.name.lower() if p.source == "header" else p.name) for p in given}
 
 
 def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
@@ -68,8 +63,10 @@ def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
         return sender
     proofs = _signatures(hook, trigger) or _tokens(hook, trigger)
     sender.proofs = {leaf: _proof(hook, leaf) for leaf in proofs}
-    others = (one for one in leaves(trigger) if isinstance(one, Equals) and one not in proofs)
-    sender.hidden = tuple(leaf for leaf in others if _may_be_secret(hook, leaf, proofs))
+    compared = [one for one in leaves(trigger) if isinstance(one, Equals | Fits)]
+    others = [leaf for leaf in compared if leaf not in proofs]
+    sender.hidden = [leaf for leaf in others if _may_be_secret(hook, leaf, proofs)]
+    _refuse_readers(hook, proofs, [leaf.parameter for leaf in others])
     sender.rest = _without_places(hook, sender, trigger)
     for leaf in leaves(sender.rest) if sender.rest else ():
         if isinstance(leaf, FromRange):
@@ -136,11 +133,27 @@ def _text(hook: Hook, leaf: Equals) -> str:
     return hook.reference(leaf.value)[1]
 
 
-def _may_be_secret(hook: Hook, leaf: Equals, proofs: Sequence[Signed | Equals]) -> bool:
+def _may_be_secret(hook: Hook, leaf: Equals | Fits, proofs: Sequence[Signed | Equals]) -> bool:
     """Beside a signature only what is named so may be; beside a token, no short text."""
+    if isinstance(leaf, Fits):
+        return False
     signed = any(isinstance(proof, Signed) for proof in proofs)
     short = proofs and len(_text(hook, leaf)) < WEAK_BYTES
     return leaf.parameter.named or (_may_prove(hook, leaf) and not signed and not short)
+
+
+def _refuse_readers(
+    hook: Hook, proofs: Sequence[Signed | Equals], read: Sequence[HookParameter]
+) -> None:
+    """The router hides tokens from conditions and commands."""
+    keys = ("pass-arguments-to-command", "pass-environment-to-command", "pass-file-to-command")
+    given = [one for key in keys for one in hook.parameters(key)]
+    shown = [leaf.parameter for leaf in proofs if isinstance(leaf, Equals)]
+    tokens = {(one.source, one.name.lower()) for one in shown}
+    for one in (*read, *given):
+        if (one.source, one.name.lower()) in tokens:
+            message = f"'{one.name}' holds the token: rules and commands never see it"
+            hook.refuse(one.node, message, "its text is always the same: leave it out here")
 
 
 def proved_by(
@@ -243,3 +256,35 @@ def _basic(text: str) -> str:
         return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return ""
+
+
+class SecretTable:
+    """`rows` by name, each with its comment; `values` by the variables that `rows` name."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[dict[str, str], str]] = {}
+        self.values: dict[str, str] = {}
+
+    def name_of(self, hook: Hook, proof: Proof, base: str) -> str:
+        """The name of this secret, kept under one like `base`; equal secrets share a name."""
+        kind, text = hook.reference(proof.secret)
+        stem = re.sub(r"\W", "_", base if base[0].isalpha() else f"hook_{base}")
+        fresh = free(stem, self.rows)
+        if not kind:
+            value = proof.of(text)
+            known = (name for name, other in self.values.items() if other == value)
+            kind, text = "env", next(known, f"{fresh.upper()}_SECRET")
+            self.values[text] = value
+        named = (name for name, (row, _) in self.rows.items() if row == {kind: text})
+        name = next(named, fresh)
+        self.rows.setdefault(name, ({kind: text}, hook.place_of(proof.secret)))
+        return name
+
+
+def free(base: str, taken: Container[Any]) -> str:
+    """The name, or the first one with a number behind it that is free."""
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    return name

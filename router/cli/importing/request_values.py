@@ -1,7 +1,7 @@
 """What a hook reads of a request, as expressions."""
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 
 from router.cli.importing.formulas import Formula, every, some
 from router.cli.importing.hooks_file import Hook, HookParameter
@@ -18,18 +18,13 @@ _READ = ("header", "url", "payload", "string", "raw-request-body", *ENTIRE)
 class RequestValues:
     """
     The values of one hook. `decoded` names the definition that is the JSON within a parameter;
-    `shown` are the sources and names of tokens; with `whole_body` the payload is the body as text.
+    with `whole_body` the payload is the body as text.
     """
 
     def __init__(
-        self,
-        hook: Hook,
-        decoded: Mapping[tuple[str, str], str],
-        shown: Container[tuple[str, str]],
-        *,
-        whole_body: bool,
+        self, hook: Hook, decoded: Mapping[tuple[str, str], str], *, whole_body: bool
     ) -> None:
-        self._hook, self._shown = hook, shown
+        self._hook = hook
         self._decoded = decoded
         self._whole_body = whole_body
 
@@ -37,10 +32,7 @@ class RequestValues:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
         source, name = parameter.source, parameter.name
         first, dot, rest = name.partition(".")
-        is_header = source == "header"
-        if (source, name.lower() if is_header else name) in self._shown:
-            self._removed(parameter, "it is a token, always the same: leave it out of the command")
-        if is_header:
+        if source == "header":
             return self._header(parameter)
         if (define := self._decoded.get((source, first))) is not None:
             return _paths(f"def.{define}", rest) if dot else [f"def.{define}"]
@@ -70,14 +62,12 @@ class RequestValues:
     def _header(self, parameter: HookParameter) -> list[str]:
         name = parameter.name.lower()
         if _REMOVED.fullmatch(name):
-            self._removed(
-                parameter, "as the proof of the sender it is `verify: {scheme: token, …}`"
+            self._hook.refuse(
+                parameter.node,
+                f"the router keeps no {parameter.name}: rules and commands never see it",
+                "as the proof of the sender it is `verify: {scheme: token, …}`",
             )
         return [f"headers{quoted_step(name)}"]
-
-    def _removed(self, parameter: HookParameter, hint: str) -> None:
-        message = f"the router keeps no {parameter.name}: rules and commands never see it"
-        self._hook.refuse(parameter.node, message, hint)
 
     def _cannot(self, parameter: HookParameter) -> list[str]:
         hint = None

@@ -200,7 +200,7 @@ def test_commands(hook: dict[str, Any], shell: dict[str, Any]) -> None:
                 "pass-arguments-to-command": [given("x-key", "header")],
                 "trigger-rule": value("X-Key", KEY, "header"),
             },
-            "the router keeps no x-key",
+            "'x-key' holds the token",
         ),
         (
             {"pass-arguments-to-command": [given("Authorization", "header")]},
