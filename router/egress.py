@@ -6,7 +6,8 @@ decides nothing here. An address that carries an IPv4 address inside (mapped, NA
 ISATAP) is judged by what it carries.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -55,6 +56,8 @@ _METADATA_NAMES = frozenset(
 )
 """They lead to metadata services from inside their clouds, whatever they resolve to elsewhere."""
 
+_PRIVATE_NAMES = (".local", ".internal", ".lan", ".svc", ".home.arpa")
+
 _NOT_PUBLIC_4 = tuple(
     IPv4Network(text)
     for text in (
@@ -82,6 +85,7 @@ _NOT_PUBLIC_6 = tuple(
     IPv6Network(text)
     for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3ffe::/16", "3fff::/20")
 )
+_UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _TRANSLATED = IPv6Network("::ffff:0:0:0/96")
@@ -97,33 +101,70 @@ _CARRIES_ONLY = (_MAPPED, _NAT64, _SIX_TO_FOUR, _TEREDO)
 
 class EgressPolicy:
     """
-    Public addresses may be called; private ones only when `allow` (CIDRs) holds them.
+    Public addresses may be called; private ones only when `allow` (CIDRs, now) holds them.
 
     A literal address that the operator wrote may be called wherever it points. Metadata
     addresses may never be called, however written or wrapped.
     """
 
-    def __init__(self, allow: Iterable[str] = ()) -> None:
-        self._allow: tuple[Network, ...] = tuple(ip_network(text) for text in allow)
+    def __init__(self, allow: Iterable[str] | Callable[[], tuple[str, ...]] = ()) -> None:
+        texts = () if callable(allow) else tuple(allow)
+        self._allow = allow if callable(allow) else lambda: texts
 
-    def check(self, address: str, *, literal: bool = False) -> None:
+    def check(self, address: str, host: str = "", *, literal: bool = False) -> None:
         """
-        Pass if a connection to `address` is allowed.
+        Pass if a connection to `address` is allowed. `host` is the name that leads there, if it is
+        not the address itself.
 
         Raises:
             EgressRefused: it is not, or the text is no plain address (`127.1`).
         """
         if (found := literal_address(address)) is None:
-            raise EgressRefused("not a plain address")
+            raise _refused(host, address, "not a plain address")
         faces = (found, *_carried(found))
         if any(face in _METADATA for face in faces):
-            raise EgressRefused("a metadata address may never be called")
+            raise _refused(host, address, _NEVER)
         if literal or _is_public(found) or any(self._allowed(face) for face in faces):
             return
-        raise EgressRefused("a name that leads to a private address may not be called")
+        face = getattr(found, "ipv4_mapped", None) or found
+        key = f"Allow it with `server.egress.allow: [{_range_of(face)}]`."
+        raise _refused(host, address, f"a private address. {key}")
 
     def _allowed(self, face: Address) -> bool:
-        return any(face in network for network in self._allow if network.version == face.version)
+        networks = _networks(self._allow())
+        return any(face in network for network in networks if network.version == face.version)
+
+
+@lru_cache(maxsize=8)
+def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
+    return tuple(map(ip_network, texts))
+
+
+_NEVER = "a metadata service of a cloud, which is never called"
+
+
+def _refused(host: str, address: str, what: str) -> EgressRefused:
+    if host in ("", address) or literal_address(host) is not None:
+        return EgressRefused(address, f"is {what}", lasting=True)
+    return EgressRefused(host, f"is {address}, {what}", lasting=False)
+
+
+def _range_of(address: Address) -> str:
+    """The range, as YAML writes it, that such a private address is usually part of."""
+    if isinstance(address, IPv4Address):
+        return str(next((one for one in _NOT_PUBLIC_4 if address in one), address))
+    return f'"{_UNIQUE_LOCAL if address in _UNIQUE_LOCAL else address}"'
+
+
+def check_name(host: str) -> None:
+    """
+    Pass if a host may be looked up.
+
+    Raises:
+        EgressRefused: it is the name of a cloud's metadata service.
+    """
+    if is_metadata_name(host):
+        raise EgressRefused(host, f"is {_NEVER}", lasting=True)
 
 
 def literal_address(host: str) -> Address | None:
@@ -167,6 +208,13 @@ def is_local_name(host: str) -> bool:
     """Whether a host is `localhost` or below it: loopback as written."""
     lowered = host.lower().rstrip(".")
     return lowered == "localhost" or lowered.endswith(".localhost")
+
+
+def is_private_name(host: str) -> bool:
+    """Whether only one's own network knows a host, by the spelling of its name."""
+    name = host.lower().rstrip(".")
+    inner = "." not in name or name.endswith(_PRIVATE_NAMES)
+    return inner and literal_address(host) is None and not is_local_name(host)
 
 
 def is_written(address: str, host: str, written: Container[str]) -> bool:

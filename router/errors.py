@@ -147,7 +147,14 @@ class UsageError(RouterError):
 
 
 class EgressRefused(OSError):
-    """An outgoing connection to an address that the egress rules do not allow."""
+    """
+    A connection that the egress rules do not allow: `host` and `why` are a sentence. `lasting`: the
+    host itself is refused, not what a resolver says of it.
+    """
+
+    def __init__(self, host: str, why: str, *, lasting: bool) -> None:
+        super().__init__(f"{host} {why}")
+        self.host, self.why, self.lasting = host, why, lasting
 
 
 BY_WORD = {e.word: e for e in (StoreUnavailable, StoreRefused, NotFound, AmbiguousId, UsageError)}

@@ -10,7 +10,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from router.egress import EgressPolicy, is_metadata_name, is_written
+from router.egress import EgressPolicy, check_name, is_written
 from router.errors import EgressRefused
 
 TIMEOUT_S, CONNECT_S = 30.0, 5.0
@@ -70,12 +70,11 @@ class _Guard:
         Raises:
             EgressRefused: there is none.
         """
-        if is_metadata_name(host):
-            raise EgressRefused("the name of a metadata service may never be called")
-        found, refusal = [], EgressRefused("the name has no address")
+        check_name(host)
+        found, refusal = [], EgressRefused(host, "has no address", lasting=False)
         for address in dict.fromkeys(str(info[4][0]) for info in infos):
             try:
-                self._policy.check(address, literal=is_written(address, host, self._written))
+                self._policy.check(address, host, literal=is_written(address, host, self._written))
             except EgressRefused as error:
                 refusal = error
             else:
@@ -137,8 +136,8 @@ class _Network(httpcore.AsyncNetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's own word
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        *args: Any,
+        **options: Any,
     ) -> httpcore.AsyncNetworkStream:
         loop = asyncio.get_running_loop()
         try:
@@ -151,11 +150,8 @@ class _Network(httpcore.AsyncNetworkBackend):
         failure: Exception = httpcore.ConnectError("no connection")
         for address in self._guard.allowed(host, infos):
             try:
-                return _SmallReads(
-                    await self._inner.connect_tcp(
-                        address, port, timeout, local_address, socket_options
-                    )
-                )
+                stream = await self._inner.connect_tcp(address, port, timeout, *args, **options)
+                return _SmallReads(stream)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure
@@ -176,8 +172,8 @@ class _PlainNetwork(httpcore.NetworkBackend):
         host: str,
         port: int,
         timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        *args: Any,
+        **options: Any,
     ) -> httpcore.NetworkStream:
         try:
             infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -186,9 +182,7 @@ class _PlainNetwork(httpcore.NetworkBackend):
         failure: Exception = httpcore.ConnectError("no connection")
         for address in self._guard.allowed(host, infos):
             try:
-                return self._inner.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
+                return self._inner.connect_tcp(address, port, timeout, *args, **options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure

@@ -17,7 +17,7 @@ from router.actions.plain_http.response import ANSWER_MAX, HttpAnswer, TransferE
 from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
 from router.actions.resolve import NameCache, Resolve, system_lookup
 from router.dispatch.protocol import Ended
-from router.egress import EgressPolicy, is_metadata_name, is_written
+from router.egress import EgressPolicy, check_name, is_written
 from router.errors import EgressRefused
 from router.kinds.http import HttpCall, of_status
 from router.kinds.kind import ActionCall
@@ -29,24 +29,21 @@ if TYPE_CHECKING:
     import aiohttp
 
 LARGE_BODY = 512 * 1024
-FORBIDDEN = "the egress rules do not allow this address"
 
 _PLAIN = re.compile(r"[!-~]+").fullmatch
+_ORIGIN = re.compile(r"[a-zA-Z]+://[^/?#\\]*")
 
 
 class _Destination:
     """What a running call's connections are checked by, and what came of it."""
 
-    __slots__ = ("refused", "tried", "url", "written")
+    __slots__ = ("refusal", "tried", "url", "written")
 
     def __init__(self, written: str) -> None:
         self.written = written
         self.url: Any = None  # set before the first connection
-        self.refused = self.tried = 0
-
-    def names(self, text: str) -> bool:
-        """Whether the operator wrote this very address down, or `localhost` for a loopback one."""
-        return is_written(text, self.url.host or "", self.written.lower())
+        self.refusal: EgressRefused | None = None  # until an address was tried
+        self.tried = False
 
 
 _aim: contextvars.ContextVar[_Destination] = contextvars.ContextVar("aim")
@@ -141,7 +138,7 @@ class HttpAction:
         if isinstance(found, TimeoutError):
             return _late(call)
         if isinstance(found, EgressRefused):
-            return FailOutcome(FORBIDDEN)
+            return _refused(call, found)
         if isinstance(found, TransferError):
             return RetryOutcome("network", str(found))
         raise found
@@ -162,15 +159,16 @@ class HttpAction:
             return FailOutcome(str(error))
         except TimeoutError:
             return _late(call)
+        except EgressRefused as error:
+            return _refused(call, error)
         except (self._aiohttp.ClientError, OSError, ValueError) as error:
-            return self._broken(error, aim)
+            return self._broken(error) if aim.refusal is None else _refused(call, aim.refusal)
         finally:
             _aim.reset(token)
 
     async def _answer(self, call: HttpCall, job: Job, aim: _Destination) -> Outcome:
         aim.url = url = _url(call.url)
-        if is_metadata_name(url.host or ""):
-            return FailOutcome(FORBIDDEN)
+        check_name(url.host or "")
         async with self._opened().request(
             call.method,
             url,
@@ -230,21 +228,21 @@ class HttpAction:
         """The socket for one resolved address, or a refusal: the last gate before connect."""
         family, kind, proto, _, place = info
         aim = _aim.get()
+        host = aim.url.host or ""
         try:
-            self._egress.check(place[0], literal=aim.names(place[0]))
-        except EgressRefused:
-            aim.refused += 1
+            literal = is_written(place[0], host, aim.written.lower())
+            self._egress.check(place[0], host, literal=literal)
+        except EgressRefused as error:
+            aim.refusal = None if aim.tried else error
             raise
-        aim.tried += 1
+        aim.refusal, aim.tried = None, True
         return socket.socket(family, kind, proto)
 
-    def _broken(self, error: Exception, aim: _Destination) -> Outcome:
+    def _broken(self, error: Exception) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
         if isinstance(error, self._receiving.NoAnswerError):
             return RetryOutcome("network", str(error))
-        if aim.refused and not aim.tried:
-            return FailOutcome(FORBIDDEN)
         certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)  # a ValueError
         if isinstance(error, ValueError | aiohttp.NonHttpUrlClientError) and not certificate:
             return FailOutcome("the request cannot be written: a malformed URL or header")
@@ -261,6 +259,14 @@ class HttpAction:
                 tls = isinstance(error, aiohttp.ClientSSLError)  # whose numbers are OpenSSL's
                 return RetryOutcome("network", words if tls else words + errno_words(error))
         return RetryOutcome("network", "the connection broke" + errno_words(error))
+
+
+def _refused(call: HttpCall, error: EgressRefused) -> Outcome:
+    """A name is tried again, as its resolver may answer otherwise. A secret address stays one."""
+    origin, secret = _ORIGIN.match(call.shown_url), call.shown_url.startswith("***")
+    host = "its host" if secret else error.host
+    reason = f"{origin[0] if origin else '***'}: {host} {error.why}"
+    return FailOutcome(reason) if error.lasting else RetryOutcome("network", reason)
 
 
 def _late(call: HttpCall) -> RetryOutcome:

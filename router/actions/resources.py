@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from router.actions.live_output import Watching
-from router.egress import EgressPolicy
 from router.log import Redactor
 from router.model.job import Job
 
@@ -17,13 +16,12 @@ class Resources:
     """
     What the process offers to its actions; of each the default is for tests.
 
-    `egress` judges connections; `private` gives the private ranges that may be called now.
-    `version` marks the generation, compared by equality. `output` follows the commands that run.
-    What `redactor` knows is masked in what is kept.
+    `private` gives the private ranges that may be called now. `version` marks the generation,
+    compared by equality. `output` follows the commands that run. What `redactor` knows is masked in
+    what is kept.
     """
 
     write: WriteLine
-    egress: EgressPolicy = field(default_factory=EgressPolicy)
     private: Callable[[], tuple[str, ...]] = tuple
     version: Callable[[], object] = lambda: None
     output: Watching = field(default_factory=Watching)

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from router.actions.resolve import system_lookup
 from router.cli import doctor_offline as offline
 from router.cli import doctor_online as online
 from router.cli.doctor_check import Check, as_json, of_endpoint, print_checks, problems, unknown
 from router.cli.doctor_database import of_database
 from router.cli.doctor_online import EndpointHistory, ServerStatus
+from router.cli.doctor_targets import of_targets
 from router.cli.open_store import read_store
 from router.cli.options import Options, addressed
 from router.cli.output import print_json
@@ -48,6 +50,8 @@ def _check_up(place: Options, name: str | None, *, alone: bool) -> Iterator[Chec
         # What is left of a server of development says nothing of what `serve` would need.
         found = msgspec.structs.replace(found, dev=place.dev)
     yield offline.of_base_url(ruleset.server.base_url, dev=found.dev)
+    here = not alone and place.server is None
+    yield from asyncio.run(of_targets(ruleset, system_lookup if here else None))
     if server is not None:
         yield from _with_server(found, ruleset, endpoints, server)
         return

@@ -8,7 +8,7 @@ from router.cli.output import counted
 from router.cli.wanted_events import WantedEvents, rules_of, wanted
 from router.config import Loaded
 from router.diagnosis.causes import key_fix
-from router.egress import EgressPolicy, is_local_name, literal_address
+from router.egress import EgressPolicy, is_local_name, is_private_name, literal_address
 from router.errors import EgressRefused, SecretMissing
 from router.legible import size_text
 from router.model.settings import Endpoint, SecretRef
@@ -57,8 +57,7 @@ def _inner(host: str) -> str | None:
     if is_local_name(host) or (address and (address.is_loopback or address.is_unspecified)):
         return "is this machine only"
     if address is None:
-        plain = "." not in host or host.endswith((".local", ".internal", ".lan"))
-        return "is a name of a private network" if plain else None
+        return "is a name of a private network" if is_private_name(host) else None
     try:
         EgressPolicy().check(host)
     except EgressRefused:
@@ -198,6 +197,8 @@ def to_select(found: WantedEvents, provider: Provider) -> str:
     """What to select in the sender's settings, in its own words, for the rules to get it."""
     if found.every:
         return f"select every event at the sender: rule {found.every[0]} wants them all"
+    if not (found.names or found.rest):
+        return "select nothing at the sender: no rule matches its events"
     if not found.names:
         return f"select at the sender what rule {found.rest[0]} is to get: no rule names an event"
     return f"select at the sender: {', '.join(provider.setting(name) for name in found.names)}"

@@ -23,20 +23,12 @@ def import_() -> None:
     """Make rules of another program's configuration."""
 
 
-class _Outputs(msgspec.Struct, frozen=True):
-    """Where everything goes."""
-
-    output: str | None
-    secrets: str | None
-    check: bool
-    as_json: bool
-
-
 @import_.command()
 @click.argument("hooks", nargs=-1, required=True, metavar="HOOKS...", type=click.Path())
 @click.option("-o", "--output", metavar="RULES", help="Write the rules there, not to stdout.")
 @click.option("--check", is_flag=True, help="Only list what cannot be taken over; write nothing.")
-@click.option("--secrets", metavar="FILE", help="Write the secrets there, as variables (0600).")
+@click.option("--secrets", metavar="FILE", help="Write the secrets there (RULES, ending in .env).")
+@click.option("--allow-unsigned", is_flag=True, help="Hooks that anybody may run are no fault.")
 @click.option("--urlprefix", default="hooks", metavar="TEXT", help="As webhook's (hooks).")
 @click.option("--ip", default="0.0.0.0", metavar="ADDRESS", help="As webhook's (0.0.0.0).")  # noqa: S104 - webhook's default
 @click.option("--port", default=9000, metavar="PORT", help="As webhook's (9000).")
@@ -52,17 +44,21 @@ def webhook(
     """
     Make rules of adnanh/webhook's HOOKS files, JSON or YAML.
 
-    What cannot be taken over is listed with its line; exit code 1 if anything is. Secrets become
-    references to variables. Options that webhook has too mean what they mean there.
+    What is not taken over, or is otherwise, is listed with its line. Exit code 1: a hook is left
+    out, or anybody may run one. Secrets become variables; with -o their values are written into a
+    file beside it that only you can read. Options that webhook has too mean what they mean there.
     """
+    from router.cli.importing.hooks_file import UNSIGNED
     from router.cli.importing.webhook import HooksText, imported
 
-    outputs = _Outputs(output, secrets, check, given["as_json"])
-    texts = [HooksText(_decoded(name), name) for name in hooks]
-    made = imported(texts, _flags(given))
-    _write(made, outputs)
-    _report(made, outputs)
-    if made.listed or not _is_right(made.text, outputs.output or "rules.yaml"):
+    secrets = secrets or (str(Path(output).with_suffix(".env")) if output else None)
+    made = imported([HooksText(_decoded(name), name) for name in hooks], _flags(given))
+    if made.taken and not check:
+        _write(made, output, secrets)
+    _report(made, None if check else secrets, given["as_json"], printed=not (check or output))
+    bad = {one.code for one in made.listed if one.severity == "error" or one.code == UNSIGNED}
+    bad -= {UNSIGNED} if given["allow_unsigned"] else set()
+    if not _is_right(made.text, output or "rules.yaml") or bad:
         raise click.exceptions.Exit(1)
 
 
@@ -89,12 +85,11 @@ def _decoded(name: str) -> str:
         raise UsageError(f"{name} is not UTF-8") from None
 
 
-def _write(made: "ImportedRules", outputs: _Outputs) -> None:
+def _write(made: "ImportedRules", output: str | None, secrets: str | None) -> None:
     """The files that are asked for; those that are there already are left alone."""
-    if outputs.check or not made.taken:
-        return
     lines = [f"{name}={shlex.quote(value)}\n" for name, value in made.secrets.items()]
-    files = [(outputs.output, made.text, 0o666), (outputs.secrets, "".join(lines), _SECRETS_MODE)]
+    files = [(output, made.text, 0o666)]
+    files += [(secrets, "".join(lines), _SECRETS_MODE)] if lines else []
     asked = [(Path(name), text, mode) for name, text, mode in files if name is not None]
     for path, _, _ in asked:
         if path.exists():
@@ -121,19 +116,22 @@ def _is_right(text: str, path: str) -> bool:
     return not wrong
 
 
-def _report(made: "ImportedRules", outputs: _Outputs) -> None:
-    if outputs.as_json:
-        names = {"rules": made.text} if outputs.output is None and not outputs.check else {}
+def _report(made: "ImportedRules", secrets: str | None, as_json: bool, *, printed: bool) -> None:
+    """Say what was made; `printed`: with the rules, which no file holds."""
+    if as_json:
+        rules = {"rules": made.text} if printed else {}
         listed = [msgspec.to_builtins(one) for one in made.listed]
         counts = {"hooks": made.found, "taken": made.taken, "variables": [*made.secrets]}
-        print_json({**counts, **names, "listed": listed})
+        print_json({**counts, **rules, "listed": listed})
         return
     from router.config import render_text
 
-    if outputs.output is None and not outputs.check and made.taken:
+    if printed and made.taken:
         click.echo(made.text, nl=False)
     if made.listed:
         click.echo(render_text(made.listed), err=True, nl=False)
     note(f"{made.taken} of {counted(made.found, 'hook')} taken over")
-    if made.secrets and outputs.secrets is None:
-        note(f"set these variables, or write them with --secrets FILE: {', '.join(made.secrets)}")
+    if made.secrets:
+        place = "set these variables, or write them with --secrets FILE"
+        place = f"the secrets are in {secrets}, for you alone" if secrets else place
+        note(f"{place}: {', '.join(made.secrets)}")

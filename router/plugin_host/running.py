@@ -71,7 +71,7 @@ def _ended(turn: int, error: BaseException) -> Ended:
     if isinstance(raised, Fail):
         return Ended(turn=turn, kind="fail", reason=_cut(raised.reason))
     if isinstance(raised, EgressRefused):
-        return Ended(turn=turn, kind="fail", reason="the egress rules do not allow this address")
+        return Ended(turn=turn, kind="fail" if raised.lasting else "error", reason=_cut(raised))
     if isinstance(error, ResultNotJson | BadReference):
         return Ended(turn=turn, kind="error", reason=_cut(error))
     name, text = type(error).__name__, _cut(error)

@@ -60,10 +60,8 @@ class ProviderClient:
                 return await self._answer(request)
         except TimeoutError:
             raise CallFailedError(f"no answer within {self._timeout_s:g} s", arrived=True) from None
-        except EgressRefused:
-            raise CallFailedError(
-                "the egress rules do not allow this address", arrived=False
-            ) from None
+        except EgressRefused as error:
+            raise CallFailedError(str(error), arrived=False) from None
         except httpx.HTTPError as error:
             raise _failed(error) from None
         except (httpx.InvalidURL, ValueError):

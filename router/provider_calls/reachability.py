@@ -151,7 +151,7 @@ def judge(seen: ReachAnswer) -> ReachVerdict:
             "senders do not follow redirects: set base_url to the final address",
         )
     by = f" (server: {seen.server[:60]})" if seen.server else ""
-    says, fix = next(text for statuses, text in _FOREIGN if seen.status in statuses)
+    says, fix = next((says, fix) for range_, says, fix in _FOREIGN if seen.status in range_)
     return ReachVerdict(False, f"{says}: {answer}{by}", fix)
 
 
@@ -213,54 +213,40 @@ _TROUBLES: dict[str, tuple[str, str]] = {
         "something on the way ends connections: a proxy, a tunnel, another program on that port",
     ),
 }
-_FOREIGN: tuple[tuple[range, tuple[str, str]], ...] = (
+_FOREIGN: tuple[tuple[range, str, str], ...] = (
     (
         range(100, 300),
-        (
-            "another page answers in the router's place",
-            "a tunnel's own page, another site or another program: point the address at the router",
-        ),
+        "another page answers in the router's place",
+        "a tunnel's own page, another site or another program: point the address at the router",
     ),
     (
         range(401, 402),
-        (
-            "something before the router asks for credentials",
-            "let the endpoints' addresses pass without: senders prove themselves by signatures",
-        ),
+        "something before the router asks for credentials",
+        "let the endpoints' addresses pass without: senders prove themselves by signatures",
     ),
     (
         range(403, 404),
-        (
-            "something before the router refuses the request",
-            "a firewall for web applications or an access rule: let POST pass to these addresses",
-        ),
+        "something before the router refuses the request",
+        "a firewall for web applications or an access rule: let POST pass to these addresses",
     ),
     (
         range(404, 405),
-        (
-            "another server answers that there is no such page",
-            "start the tunnel, or give the proxy a route: point the address at the router",
-        ),
+        "another server answers that there is no such page",
+        "start the tunnel, or give the proxy a route: point the address at the router",
     ),
     (
         range(405, 406),
-        (
-            "something before the router blocks POST",
-            "let the proxy pass POST to these addresses",
-        ),
+        "something before the router blocks POST",
+        "let the proxy pass POST to these addresses",
     ),
     (
         range(502, 505),
-        (
-            "a proxy answers, but does not reach the router",
-            "start `router serve`, and point the proxy at `server.listen`",
-        ),
+        "a proxy answers, but does not reach the router",
+        "start `router serve`, and point the proxy at `server.listen`",
     ),
     (
         range(1000),
-        (
-            "something else answers in the router's place",
-            "point the address at the router, unchanged",
-        ),
+        "something else answers in the router's place",
+        "point the address at the router, unchanged",
     ),
 )

@@ -23,6 +23,7 @@ from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
 from tests.defects.for_all_nodes import FOR_ALL_NODES
+from tests.defects.importing import IMPORTING
 from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
 from tests.defects.never_shown import NEVER_SHOWN
@@ -31,6 +32,7 @@ from tests.defects.other_rules import OTHER_RULES
 from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.peoples_data import PEOPLES_DATA
 from tests.defects.plain_http import PLAIN_HTTP
+from tests.defects.private_names import PRIVATE_NAMES
 from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.proving_functions import PROVING_FUNCTIONS
 from tests.defects.published import PUBLISHED
@@ -70,8 +72,10 @@ ALL = (
     *ASKING_FIRST,
     *WHOLE_REQUESTS,
     *EACH_SENDER,
+    *PRIVATE_NAMES,
     *PROVED_ELSEWHERE,
     *MISSED,
+    *IMPORTING,
     *KNOWN_EVENTS,
     *PROVING_FUNCTIONS,
     *CHECKING,

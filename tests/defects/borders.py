@@ -169,8 +169,8 @@ EGRESS = (
         "one allowed answer opens the others",
         Edit(
             "router/actions/http.py",
-            "            aim.refused += 1\n            raise\n",
-            "            aim.refused += 1\n            if not aim.tried:\n                raise\n",
+            "if aim.tried else error\n            raise\n",
+            "if aim.tried else error\n            if not aim.tried:\n                raise\n",
         ),
         "unit/actions/test_ssrf.py::test_a_refused_answer_is_refused_behind_one_that_was_allowed",
     ),

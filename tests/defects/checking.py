@@ -69,9 +69,9 @@ CHECKING = (
         223,
         "an IPv6 address is in one's own network, for it has no dot",
         Edit(
-            "router/config/checks/calls.py",
-            'return literal_address(host) is None and ("." not in host',
-            'return ("." not in host',
+            "router/egress.py",
+            "return inner and literal_address(host) is None",
+            "return inner",
         ),
         "unit/config/checks/test_calls.py::test_a_secret_goes_by_plain_http_only_where_it_is_near",
     ),

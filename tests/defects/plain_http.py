@@ -8,8 +8,8 @@ PLAIN_HTTP = (
         "the address that a plain call connects to is not checked",
         Edit(
             "router/actions/plain_http/client.py",
-            "        self._egress.check(address, literal="
-            "is_written(address, origin.host, (origin.host,)))\n",
+            "        self._egress.check(address, host, literal="
+            "is_written(address, host, (host,)))\n",
             "",
         ),
         "unit/actions/test_http.py::test_a_name_may_not_lead_inside",

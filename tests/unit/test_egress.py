@@ -3,6 +3,7 @@
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
 import pytest
+import yaml
 
 from router.egress import (
     EgressPolicy,
@@ -10,6 +11,7 @@ from router.egress import (
     host_and_port,
     is_local_name,
     is_metadata_name,
+    is_private_name,
     listens_locally,
     literal_address,
     plain_network,
@@ -132,8 +134,55 @@ def test_nothing_else_is_taken_off(written: str) -> None:
 
 def test_a_metadata_address_with_a_zone_is_one() -> None:
     for policy in (EgressPolicy(), EVERYTHING):
-        with pytest.raises(EgressRefused, match="a metadata address may never be called"):
+        with pytest.raises(EgressRefused, match="a metadata service of a cloud, which is never"):
             policy.check("fe80::a9fe:a9fe%eth0", literal=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "words", "lasting"),
+    [
+        ("vm", "127.0.0.1", "vm is 127.0.0.1, a private address. {127.0.0.0/8}", False),
+        ("vm", "172.20.0.3", "vm is 172.20.0.3, a private address. {172.16.0.0/12}", False),
+        ("vm", "fd12::1", 'vm is fd12::1, a private address. {"fc00::/7"}', False),
+        ("vm", "::1", 'vm is ::1, a private address. {"::1"}', False),
+        (
+            "vm",
+            "::ffff:10.0.0.1",
+            "vm is ::ffff:10.0.0.1, a private address. {10.0.0.0/8}",
+            False,
+        ),
+        ("", "10.0.0.1", "10.0.0.1 is a private address. {10.0.0.0/8}", True),
+        ("10.0.0.1", "10.0.0.1", "10.0.0.1 is a private address. {10.0.0.0/8}", True),
+        ("vm", "127.1", "vm is 127.1, not a plain address", False),
+        (
+            "vm",
+            "169.254.169.254",
+            "vm is 169.254.169.254, a metadata service of a cloud, which is never called",
+            False,
+        ),
+    ],
+)
+def test_a_refusal_names_host_address_and_the_range_to_allow(
+    host: str, address: str, words: str, lasting: bool
+) -> None:
+    with pytest.raises(EgressRefused) as caught:
+        EgressPolicy().check(address, host)
+    sentence, _, range_ = words.partition("{")
+    key = f"Allow it with `server.egress.allow: [{range_.rstrip('}')}]`." if range_ else ""
+    assert (str(caught.value), caught.value.lasting) == (sentence + key, lasting)
+    if range_:
+        allow = yaml.safe_load(key.split("`")[1])["server.egress.allow"]
+        EgressPolicy(allow).check(address, host)
+
+
+@pytest.mark.parametrize("host", ["vm", "ERP.local", "db.", "a.internal", "erp.shop.svc", "x.lan."])
+def test_private_names(host: str) -> None:
+    assert is_private_name(host)
+
+
+@pytest.mark.parametrize("host", ["erp.example", "localhost", "10.0.0.1", "::1", "local.example"])
+def test_other_names_are_not_private(host: str) -> None:
+    assert not is_private_name(host)
 
 
 @pytest.mark.parametrize(

@@ -308,7 +308,8 @@ class PlainClient:
 
     async def _dialled(self, origin: Origin, address: str) -> ClientConnection:
         """The address that is checked is the one that is connected to: nothing lies between."""
-        self._egress.check(address, literal=is_written(address, origin.host, (origin.host,)))
+        host = origin.host
+        self._egress.check(address, host, literal=is_written(address, host, (host,)))
         flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV  # nothing is looked up
         found = socket.getaddrinfo(address, origin.port, type=socket.SOCK_STREAM, flags=flags)
         family, kind, proto, _, place = found[0]

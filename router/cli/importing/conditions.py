@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from router.cli.importing.formulas import NEVER, Formula, every, some
 from router.cli.importing.hooks_file import Hook
+from router.cli.importing.proofs import ImportedSender, proved_by
 from router.cli.importing.request_values import (
     RequestValues,
     absent,
@@ -35,14 +36,13 @@ NULL = "<nil>"
 
 
 class Conditions:
-    """The conditions of one hook; `proved` is the formula of a match that proves the sender."""
+    """The conditions of one hook; `names` are those of its sender's secrets."""
 
     def __init__(
-        self, hook: Hook, values: RequestValues, proved: Callable[[Trigger], Formula | None]
+        self, hook: Hook, values: RequestValues, sender: ImportedSender, names: dict[Trigger, str]
     ) -> None:
-        self._hook = hook
-        self._values = values
-        self._proved = proved
+        self._hook, self._values = hook, values
+        self._proved, self._hidden = proved_by(sender, names), sender.hidden
 
     def holds(self, trigger: Trigger) -> Formula:
         """Whether webhook finds it true."""
@@ -79,11 +79,7 @@ class Conditions:
 
     def _surely_fails(self, trigger: Trigger) -> Formula:
         if isinstance(trigger, All):
-            if not trigger.rules:
-                return NEVER
-            first, rest = trigger.rules[0], All(trigger.rules[1:])
-            later = every((self._surely_holds(first), self._surely_fails(rest)))
-            return some((self._surely_fails(first), later))
+            return self._in_turn(trigger.rules, self._surely_fails)
         if isinstance(trigger, AnyOf):
             return self._fails(trigger)
         if isinstance(trigger, Not):
@@ -97,16 +93,19 @@ class Conditions:
 
     def _lacks(self, trigger: Trigger) -> Formula:
         if isinstance(trigger, All):
-            if not trigger.rules:
-                return NEVER
-            first, rest = trigger.rules[0], All(trigger.rules[1:])
-            later = every((self._surely_holds(first), self._lacks(rest)))
-            return some((self._lacks(first), later))
+            return self._in_turn(trigger.rules, self._lacks)
         if isinstance(trigger, Not):
             return self._lacks(trigger.rule)
         if isinstance(trigger, Equals | Fits):
             return absent(self._values.paths(trigger.parameter))
         return NEVER
+
+    def _in_turn(self, rules: tuple[Trigger, ...], found: Callable[[Trigger], Formula]) -> Formula:
+        """Whether this is found of one of the rules, and all before it surely hold."""
+        if not rules:
+            return NEVER
+        later = every((self._surely_holds(rules[0]), self._in_turn(rules[1:], found)))
+        return some((found(rules[0]), later))
 
     def _equal(self, leaf: Equals) -> Formula:
         if not (paths := self._values.paths(leaf.parameter)):
@@ -133,7 +132,7 @@ class Conditions:
         shows who sends, for rules hold no secrets.
         """
         value, place = self._hook.text(leaf.value), merged(paths)
-        if leaf.parameter.proves:
+        if leaf in self._hidden:
             digest = hashlib.sha256(value.encode()).hexdigest()
             return f"sha256({self._as_text(leaf, place)})", quoted(digest)
         if not _is_json(value):

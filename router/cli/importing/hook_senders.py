@@ -62,7 +62,7 @@ def _methods(hook: Hook, sender: ImportedSender, usual: Sequence[str]) -> list[s
     given = [hook.text(item).strip().upper() for item in hook.items(hook.get("http-methods"))]
     allowed = given or list(usual) or list(_EVERY_METHOD)
     for only in sender.methods:
-        allowed = [method for method in allowed if method == only]
+        allowed = [method for method in allowed if method in only]
     if not allowed:
         hook.refuse(hook.node, "no method is allowed and fits the rule: this hook never runs")
         return ["POST"]

@@ -78,9 +78,8 @@ class ImportedTrials:
             return [leaf for rule in trigger.rules for leaf in self._needed(rule)]
         if isinstance(trigger, AnyOf):
             return self._first_way(trigger)
-        if not isinstance(trigger, Equals) or trigger.parameter.proves:
-            raise _Unmade
-        if self._hook.text(trigger.value) == NULL:
+        hidden, text = self._sender.hidden, self._hook.text
+        if not isinstance(trigger, Equals) or trigger in hidden or text(trigger.value) == NULL:
             raise _Unmade
         return [trigger]
 

@@ -18,6 +18,8 @@ LEFT_OUT = "not-imported"
 """The code of what keeps a hook out of the rules."""
 OTHERWISE = "imported-otherwise"
 """The code of what a hook that is taken over loses, or does otherwise."""
+UNSIGNED = "imported-unsigned"
+"""The code of a hook that is taken over and that anybody may run."""
 
 HOOK_KEYS = (
     "id",
@@ -39,8 +41,16 @@ HOOK_KEYS = (
     "http-methods",
 )
 _PARAMETER_KEYS = ("source", "name", "envname", "base64decode")
-_PROVES = re.compile(r"token|secret|passw|signature|api-?key|(?:^|[-_])auth", re.IGNORECASE)
+_PROVES = re.compile(
+    r"token|secret|passw|signature|api-?key|(?:^|[-_])auth(?!ors?\b)", re.IGNORECASE
+)
 """Names of parameters that show who sends."""
+_TELLS = re.compile(
+    r"event|topic|(?:^|[-_])(?:action|agent|branch|host|kind|method|ref|type)(?:$|[-_])",
+    re.IGNORECASE,
+)
+"""Names of parameters that tell what happened."""
+_PLACE = re.compile(r"[\w-]+", re.ASCII)
 _SECRET = re.compile(
     r"""secret["']?[ \t]*:[ \t]*("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s,}"'][^,}\n]*)""",
     re.IGNORECASE,
@@ -66,12 +76,17 @@ class HookParameter(msgspec.Struct, frozen=True):
     encoded: bool = False
 
     @property
+    def named(self) -> bool:
+        """Whether its name says that it shows who sends."""
+        return bool(_PROVES.search(self.name))
+
+    @property
     def proves(self) -> bool:
-        """Whether, by its name, it shows who sends."""
-        by_name = self.source in ("header", "url") or (
-            self.source == "payload" and "." not in self.name
-        )
-        return by_name and bool(_PROVES.search(self.name))
+        """Whether a fixed value of it is a token: by its place, in the payload by its name."""
+        if self.source == "payload":
+            return self.named and "." not in self.name
+        told = not self.named and _TELLS.search(self.name)
+        return self.source in ("header", "url") and bool(_PLACE.fullmatch(self.name)) and not told
 
     @property
     def is_method(self) -> bool:
@@ -113,6 +128,12 @@ class Hook:
     def differs(self, node: Node, message: str, hint: str | None = None) -> None:
         """The hook is taken over, but not this of it."""
         self.report.warning(OTHERWISE, message, *_spot(node), hint)
+
+    def opens(self) -> None:
+        """The hook is taken over, and anybody may run it."""
+        message = f"the hook '{self.id}' asks for no signature and no token: anybody may run it"
+        hint = "give it a token, or accept it with --allow-unsigned"
+        self.report.warning(UNSIGNED, message, *_spot(self.get("id") or self.node), hint)
 
     def unknown_keys(self, node: Mapping, known: tuple[str, ...]) -> None:
         """Keys that webhook ignores, which are mostly misspelt ones."""
@@ -215,15 +236,12 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
 
 
 def _hide_tokens(report: Report, root: Node) -> None:
-    """What proves the sender is not shown, whatever is said of its line."""
+    """No value that a rule compares with is shown: it may prove the sender."""
     for node in walk([root]):
         given = fields(node) if isinstance(node, Mapping) else {}
         if "value" not in given or "parameter" not in given:
             continue
-        where, value = given["parameter"][1], given["value"][1]
-        name = where.get("name") if isinstance(where, Mapping) else None
-        if isinstance(name, Scalar) and _PROVES.search(name.value):
-            report.source.hide(value.start, value.end)
+        report.source.hide(given["value"][1].start, given["value"][1].end)
 
 
 def _hooks(report: Report, root: Sequence) -> Iterator[Hook]:

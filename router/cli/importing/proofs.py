@@ -9,25 +9,28 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from router.cli.importing.formulas import ALWAYS, Formula
-from router.cli.importing.hooks_file import Hook
+from router.cli.importing.hooks_file import Hook, HookParameter
 from router.cli.importing.trigger_rule import (
     All,
     AnyOf,
     Equals,
+    Fits,
     FromRange,
     Signed,
     Trigger,
     leaves,
 )
+from router.secrets import WEAK_BYTES
 from router.yaml_source import Node
 
 _REMOVED_FROM = re.compile(r"authorization", re.IGNORECASE)
+Leaf = TypeVar("Leaf", Signed, Equals)
 _TOKEN = {"header": "header", "url": "query", "payload": "field"}
 
 
@@ -41,12 +44,16 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 class ImportedSender(msgspec.Struct):
-    """Who may send to a hook's endpoint, and the rest of its rule."""
+    """
+    Who may send to a hook's endpoint, and the rest of its rule. `hidden` are comparisons in the
+    rest that may be secret: rules hold their hashes. Of each of `methods` one must be the method.
+    """
 
     rest: Trigger | None
     proofs: dict[Trigger, Proof] = {}
+    hidden: list[Equals | Fits] = []
     allow_from: list[str] = []
-    methods: list[str] = []
+    methods: list[list[str]] = []
 
 
 def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
@@ -54,7 +61,12 @@ def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
     sender = ImportedSender(trigger)
     if trigger is None:
         return sender
-    sender.proofs = {leaf: _proof(hook, leaf) for leaf in _proofs_of(hook, trigger)}
+    proofs = _signatures(hook, trigger) or _tokens(hook, trigger)
+    sender.proofs = {leaf: _proof(hook, leaf) for leaf in proofs}
+    compared = [one for one in leaves(trigger) if isinstance(one, Equals | Fits)]
+    others = [leaf for leaf in compared if leaf not in proofs]
+    sender.hidden = [leaf for leaf in others if _may_be_secret(hook, leaf, proofs)]
+    _refuse_readers(hook, proofs, [leaf.parameter for leaf in others])
     sender.rest = _without_places(hook, sender, trigger)
     for leaf in leaves(sender.rest) if sender.rest else ():
         if isinstance(leaf, FromRange):
@@ -66,45 +78,82 @@ def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
     return sender
 
 
-def _proofs_of(hook: Hook, trigger: Trigger) -> Sequence[Signed | Equals]:
-    """The matches of which one must hold: signatures, else tokens."""
-    matches = list(leaves(trigger))
-    signatures = [leaf for leaf in matches if isinstance(leaf, Signed)]
-    if not signatures:
-        tokens = [leaf for leaf in matches if isinstance(leaf, Equals) and leaf.parameter.proves]
-        choices = [tokens, *([token] for token in tokens)]
-        fit = (c for c in choices if _always_one_of(trigger, c) and not _asks_two(trigger, c))
-        return next(fit, [])
-    first = signatures[0].node
-    if not _always_one_of(trigger, signatures):
+def _signatures(hook: Hook, trigger: Trigger) -> Sequence[Signed]:
+    """The signatures of which one must hold."""
+    found = [leaf for leaf in leaves(trigger) if isinstance(leaf, Signed)]
+    needed = _needed(trigger, found)
+    if not needed and found:
         hook.refuse(
-            first,
+            found[0].node,
             "without this signature the hook may run all the same; an endpoint of the router "
             "lets in all or only what is signed",
             "make two hooks of it: one that is signed and one that is not",
         )
-    elif _asks_two(trigger, signatures):
+    elif len(needed) < len(found):
         hook.refuse(
-            first,
+            found[0].node,
             "two signatures at once prove nothing more here: one is enough",
             "leave one of them, or write a provider with `together: true`",
         )
-    elif len(signatures) > 1 and not hook.flag("trigger-signature-soft-failures"):
+    elif len(needed) > 1 and not hook.flag("trigger-signature-soft-failures"):
         hook.differs(
-            first,
+            found[0].node,
             "where this signature is wrong webhook looks at no other; here any of them is enough",
             "which `trigger-signature-soft-failures` says in webhook",
         )
-    return signatures
+    return found
 
 
-def _asks_two(trigger: Trigger, proofs: Sequence[Any]) -> bool:
-    """Whether two of these may be needed at once."""
-    if not isinstance(trigger, All | AnyOf):
+def _tokens(hook: Hook, trigger: Trigger) -> Sequence[Equals]:
+    """The fixed values of which one must be shown; of those that all must be, the likeliest."""
+    likeliest = sorted(
+        (leaf for leaf in leaves(trigger) if isinstance(leaf, Equals) and _may_prove(hook, leaf)),
+        key=lambda leaf: (leaf.parameter.named, len(_text(hook, leaf))),
+        reverse=True,
+    )
+    return _needed(trigger, likeliest)
+
+
+def _needed(trigger: Trigger, proofs: Sequence[Leaf]) -> list[Leaf]:
+    """Of these, the first ones of which the rule needs one to be true; none: it needs none."""
+    if isinstance(trigger, AnyOf):
+        each = [_needed(rule, proofs) for rule in trigger.rules]
+        return [one for found in each for one in found] if all(each) else []
+    if isinstance(trigger, All):
+        each = [found for rule in trigger.rules if (found := _needed(rule, proofs))]
+        return min(each, key=lambda one: max(map(proofs.index, one)), default=[])
+    return [proof for proof in proofs if proof == trigger]
+
+
+def _may_prove(hook: Hook, leaf: Equals) -> bool:
+    return leaf.parameter.proves and bool(_text(hook, leaf).strip())
+
+
+def _text(hook: Hook, leaf: Equals) -> str:
+    return hook.reference(leaf.value)[1]
+
+
+def _may_be_secret(hook: Hook, leaf: Equals | Fits, proofs: Sequence[Signed | Equals]) -> bool:
+    """Beside a signature only what is named so may be; beside a token, no short text."""
+    if isinstance(leaf, Fits):
         return False
-    with_one = [rule for rule in trigger.rules if any(leaf in proofs for leaf in leaves(rule))]
-    at_once = isinstance(trigger, All) and len(with_one) > 1
-    return at_once or any(_asks_two(rule, proofs) for rule in with_one)
+    signed = any(isinstance(proof, Signed) for proof in proofs)
+    short = proofs and len(_text(hook, leaf)) < WEAK_BYTES
+    return leaf.parameter.named or (_may_prove(hook, leaf) and not signed and not short)
+
+
+def _refuse_readers(
+    hook: Hook, proofs: Sequence[Signed | Equals], read: Sequence[HookParameter]
+) -> None:
+    """The router hides tokens from conditions and commands."""
+    keys = ("pass-arguments-to-command", "pass-environment-to-command", "pass-file-to-command")
+    given = [one for key in keys for one in hook.parameters(key)]
+    shown = [leaf.parameter for leaf in proofs if isinstance(leaf, Equals)]
+    tokens = {(one.source, one.name.lower()) for one in shown}
+    for one in (*read, *given):
+        if (one.source, one.name.lower()) in tokens:
+            message = f"'{one.name}' holds the token: rules and commands never see it"
+            hook.refuse(one.node, message, "its text is always the same: leave it out here")
 
 
 def proved_by(
@@ -124,31 +173,25 @@ def proved_by(
     return proved
 
 
-def _always_one_of(trigger: Trigger, proofs: Sequence[Any]) -> bool:
-    """Whether the rule cannot be true without one of these."""
-    if isinstance(trigger, All):
-        return any(_always_one_of(rule, proofs) for rule in trigger.rules)
-    if isinstance(trigger, AnyOf):
-        return all(_always_one_of(rule, proofs) for rule in trigger.rules)
-    return trigger in proofs
-
-
 def _without_places(hook: Hook, sender: ImportedSender, trigger: Trigger) -> Trigger | None:
     """The rule without what all of it needs of addresses and methods."""
     if isinstance(trigger, All):
         rules = [_without_places(hook, sender, rule) for rule in trigger.rules]
         return All(tuple(rule for rule in rules if rule is not None))
-    ranges = trigger.rules if isinstance(trigger, AnyOf) else (trigger,)
-    if ranges and all(isinstance(rule, FromRange) for rule in ranges):
+    choice = trigger.rules if isinstance(trigger, AnyOf) else (trigger,)
+    if choice and all(isinstance(rule, FromRange) for rule in choice):
         if sender.allow_from:
             hook.refuse(
                 hook.get("trigger-rule") or hook.node, "the address is to be in several ranges"
             )
-        for rule in ranges:
+        for rule in choice:
             sender.allow_from += _ranges(hook, rule)
         return None
-    if isinstance(trigger, Equals) and trigger.parameter.is_method:
-        sender.methods.append(hook.text(trigger.value))
+    methods = [
+        rule.value for rule in choice if isinstance(rule, Equals) and rule.parameter.is_method
+    ]
+    if methods and len(methods) == len(choice):
+        sender.methods.append([hook.text(value) for value in methods])
         return None
     return trigger
 
@@ -183,11 +226,19 @@ def _proof(hook: Hook, leaf: Signed | Equals) -> Proof:
 
 
 def _token(hook: Hook, leaf: Equals, place: dict[str, str]) -> Proof:
-    if "field" in place:
+    forced = hook.text(hook.get("incoming-payload-content-type"))
+    if "field" in place and "x-www-form" not in forced:
+        tell = hook.refuse if "xml" in forced or "multipart" in forced else hook.differs
+        tell(
+            leaf.node,
+            "the router looks for a token in JSON of at most 64 KiB and in forms, nowhere else",
+            "let the sender sign, or send the token in a header",
+        )
+    if not leaf.parameter.named and len(_text(hook, leaf)) < WEAK_BYTES:
         hook.differs(
             leaf.node,
-            "the router looks for a token in JSON of at most 64 KiB; what is larger is refused",
-            "let the sender sign, or send the token in a header",
+            f"'{leaf.parameter.name}' is taken for a token, which is short enough to be guessed",
+            "make a longer one; if it is no secret, write it as a condition into the rules",
         )
     way = {"scheme": "token", **place}
     if not _REMOVED_FROM.fullmatch(leaf.parameter.name) or "header" not in place:
@@ -205,3 +256,35 @@ def _basic(text: str) -> str:
         return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return ""
+
+
+class SecretTable:
+    """`rows` by name, each with its comment; `values` by the variables that `rows` name."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[dict[str, str], str]] = {}
+        self.values: dict[str, str] = {}
+
+    def name_of(self, hook: Hook, proof: Proof, base: str) -> str:
+        """The name of this secret, kept under one like `base`; equal secrets share a name."""
+        kind, text = hook.reference(proof.secret)
+        stem = re.sub(r"\W", "_", base if base[0].isalpha() else f"hook_{base}")
+        fresh = free(stem, self.rows)
+        if not kind:
+            value = proof.of(text)
+            known = (name for name, other in self.values.items() if other == value)
+            kind, text = "env", next(known, f"{fresh.upper()}_SECRET")
+            self.values[text] = value
+        named = (name for name, (row, _) in self.rows.items() if row == {kind: text})
+        name = next(named, fresh)
+        self.rows.setdefault(name, ({kind: text}, hook.place_of(proof.secret)))
+        return name
+
+
+def free(base: str, taken: Container[Any]) -> str:
+    """The name, or the first one with a number behind it that is free."""
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    return name

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 from urllib.parse import quote
 
@@ -14,10 +15,9 @@ from router.cli.importing.hook_commands import shell_of
 from router.cli.importing.hook_senders import definition_of, remark_of
 from router.cli.importing.hook_trials import ImportedTrials
 from router.cli.importing.hooks_file import Hook, HookParameter, read_hooks
-from router.cli.importing.proofs import ImportedSender, proved_by, sender_of
+from router.cli.importing.proofs import ImportedSender, SecretTable, free, sender_of
 from router.cli.importing.request_values import RequestValues
 from router.cli.importing.rules_text import block, listing, mapping
-from router.cli.importing.secret_table import SecretTable, free
 from router.cli.importing.trigger_rule import Equals, Fits, Trigger, leaves, read_trigger
 from router.config.spelling import ENDPOINTS_TAKEN
 from router.errors import Diagnostic
@@ -98,7 +98,7 @@ class _Rules:
         shell = shell_of(hook, values)
         answer = answer_of(hook)
         name = self._name(hook.id)
-        table = self.secrets.copy()
+        table = deepcopy(self.secrets)  # a hook that is left out leaves none behind
         secrets = {leaf: table.name_of(hook, one, name) for leaf, one in sender.proofs.items()}
         match = _match(hook, values, sender, secrets)
         self._claim(hook)
@@ -160,9 +160,11 @@ class _Rules:
         if secrets:
             found["secrets"] = secrets[0] if len(secrets) == 1 else list(secrets)
         else:
-            found["verify"] = "none"
+            found |= {"verify": "none", "retention": {"unmatched": "0s"}}
         if sender.allow_from:
             found["allow_from"] = sender.allow_from
+        elif not secrets:
+            hook.opens()
         return found
 
     def _provider(self, definition: dict[str, Any]) -> str:
@@ -182,7 +184,7 @@ def _match(
 ) -> str | list[Any] | dict[str, Any] | None:
     if sender.rest is None:
         return None
-    conditions = Conditions(hook, values, proved_by(sender, secrets))
+    conditions = Conditions(hook, values, sender, secrets)
     found = every([conditions.holds(sender.rest)])
     if found == NEVER and hook.taken:
         hook.refuse(hook.get("trigger-rule") or hook.node, "webhook never finds this rule true")

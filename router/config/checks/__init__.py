@@ -129,6 +129,11 @@ CHECKS = (
         calls.secrets_in_clear,
     ),
     _warned(
+        "private-name",
+        "A private name is called, and no private address is allowed.",
+        calls.private_names,
+    ),
+    _warned(
         "calls-itself",
         "An action calls the address of one of the router's own endpoints.",
         calls.calls_of_itself,

@@ -10,7 +10,7 @@ from router.config.context import NAMING_HINT
 from router.config.kinds.http import BODIES, HttpEntry
 from router.config.schema import AuthEntry
 from router.config.settings import parsed_url
-from router.egress import is_local_name, listens_locally, literal_address
+from router.egress import is_local_name, is_private_name, listens_locally
 from router.expressions.nodes import path_of
 from router.kinds.http import HttpSpec
 from router.kinds.templates import texts_in
@@ -22,7 +22,6 @@ _JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"\d])")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)"')
 _SENT = frozenset({"a url", "a path", "a query", "a header", "a body"})
-_INSIDE = (".local", ".internal", ".lan", ".svc", ".home.arpa")
 
 
 def bodies_of_get(file: CompiledFile) -> Found:
@@ -89,6 +88,20 @@ def secrets_in_clear(file: CompiledFile) -> Found:
             yield place, message, "write https://"
 
 
+def private_names(file: CompiledFile) -> Found:
+    """Names of private networks, where the egress rules allow no private address."""
+    if file.ruleset.server.egress_allow:
+        return
+    known, targets = file.ruleset.targets, file.context.file.targets or ()
+    own = [_address(file, entry, spec) for entry, spec in _calls(file) if spec.target is None]
+    for place, url in [*((e.at("url"), known[n.value].url) for n, e in targets), *own]:
+        parts = parsed_url(url or "")
+        host = (parts.hostname if parts else None) or "localhost"
+        if place is not None and is_private_name(host):
+            message = f"'{host}' is a private name, and `server.egress.allow` has no address for it"
+            yield place, message, "name their range: `server: {egress: {allow: [10.0.0.0/8]}}`"
+
+
 def calls_of_itself(file: CompiledFile) -> Found:
     """Calls that the router would take as deliveries."""
     own = dict(_own_addresses(file.ruleset))
@@ -145,9 +158,8 @@ def _is_near(url: str) -> bool:
     """This machine, or a name that only one's own network knows."""
     parts = parsed_url(url.partition("{")[0])
     host = parts.hostname if parts else ""
-    if not host or is_local_name(host) or listens_locally(f"{host}:0"):
-        return True
-    return literal_address(host) is None and ("." not in host or host.endswith(_INSIDE))
+    local = not host or is_local_name(host) or listens_locally(f"{host}:0")
+    return local or is_private_name(host)
 
 
 def _own_addresses(ruleset: Ruleset) -> Iterator[tuple[str, str]]:

@@ -127,6 +127,9 @@ HOOKS: dict[str, Hook] = {
     "basic": {"trigger-rule": value("Authorization", "Basic dXNlcjpwYXNz", "header")},
     "in-body": {"trigger-rule": value("token", SECRET)},
     "in-query": {"trigger-rule": value("token", SECRET, "url")},
+    "by-key": {"trigger-rule": {"and": [value("key", SECRET, "url"), value("x", "1")]}},
+    "by-foo": {"trigger-rule": value("X-Foo", SECRET, "header")},
+    "either-key": {"trigger-rule": {"or": [value("x", "1"), value("key", SECRET, "url")]}},
     "two-tokens": {
         "trigger-rule": {
             "or": [value("X-Token", SECRET, "header"), value("X-Token", OTHER, "header")]
@@ -142,6 +145,9 @@ HOOKS: dict[str, Hook] = {
     },
     "there": {"trigger-rule": of_address("192.0.2.1/24")},
     "posted": {"trigger-rule": {"and": [value("method", "POST", "request"), value("x", "1")]}},
+    "posted-or-put": {
+        "trigger-rule": {"or": [value("method", m, "request") for m in ("POST", "PUT")]}
+    },
     "got": {"http-methods": [" get "]},
     "forced": {
         "incoming-payload-content-type": "application/json",
@@ -282,6 +288,9 @@ def _proofs(now_ms: int) -> list[Case]:
             Case(jsoned("in-body", {"token": token})),
             Case(formed("in-body", {"token": token})),
             Case(jsoned("in-query", {}, query=f"token={token}")),
+            Case(jsoned("by-foo", {}, headers={"X-Foo": token})),
+            *(Case(jsoned("by-key", {"x": x}, query=f"key={token}")) for x in ("1", "2")),
+            *(Case(jsoned("either-key", {"x": x}, query=f"key={token}")) for x in ("1", "2")),
         ]
     found += [
         Case(jsoned("basic", {}, headers={"Authorization": f"Basic {b}"}))
@@ -303,6 +312,7 @@ def _bodies() -> list[Case]:
     return [
         Case(jsoned("posted", {"x": "1"})),
         Case(jsoned("posted", {"x": "1"}, method="PUT")),
+        *(Case(jsoned("posted-or-put", {}, method=m)) for m in ("POST", "PUT", "PATCH")),
         *(Case(HookRequest("got", method=method)) for method in ("GET", "POST")),
         Case(HookRequest("got", method="HEAD")),
         Case(HookRequest("created", method="DELETE")),

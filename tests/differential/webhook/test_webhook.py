@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,7 @@ def test_the_command_line_makes_rules_that_a_router_serves(tmp_path: Path) -> No
     code, out, err = called(rig, "import", "webhook", str(file), *place, *made)
     assert (code, out) == (1, "")
     assert corpus.SECRET not in err
-    values = dict(line.split("=", 1) for line in secrets.read_text().splitlines())
+    values = dict(line.split("=", 1) for line in shlex.split(secrets.read_text()))
     admin = {"ROUTER_ADMIN": f"127.0.0.1:{rig.admin}"}
     router = RouterProcess(rules, rig.listen, rig.admin, rig.environ | values | admin)
     with router:

@@ -358,7 +358,7 @@ async def test_a_name_may_not_lead_inside(
     by_name: ByName, sink: Sink, addresses: list[str]
 ) -> None:
     outcome = await by_name("inside.example", addresses)
-    assert isinstance(outcome, FailOutcome)
+    assert isinstance(outcome, RetryOutcome)
     assert "egress" in outcome.reason
     assert sink.seen == []
 
@@ -371,7 +371,7 @@ async def test_an_allowed_range_may_be_named(by_name: ByName) -> None:
 async def test_localhost_is_loopback_as_written(by_name: ByName) -> None:
     assert isinstance(await by_name("localhost", ["127.0.0.1"]), Done)
     assert isinstance(await by_name("api.localhost", ["127.0.0.1"]), Done)
-    assert isinstance(await by_name("localhost", ["10.0.0.1"]), FailOutcome)
+    assert isinstance(await by_name("localhost", ["10.0.0.1"]), RetryOutcome)
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "①②⑦.⓪.⓪.①"])
@@ -379,7 +379,7 @@ async def test_odd_spellings_of_loopback_are_refused(
     by_name: ByName, sink: Sink, host: str
 ) -> None:
     outcome = await by_name(host, ["127.0.0.1"])
-    assert isinstance(outcome, FailOutcome)
+    assert isinstance(outcome, FailOutcome | RetryOutcome)
     assert sink.seen == []
 
 

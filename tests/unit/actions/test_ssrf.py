@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from router.actions.http import FORBIDDEN, HttpAction
+from router.actions.http import HttpAction
 from router.actions.resolve import KEPT_S, NameCache, system_lookup
 from router.egress import EgressPolicy, is_metadata_name
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
@@ -103,7 +103,11 @@ async def canary(plain: bool) -> AsyncIterator[Canary]:
 
 
 async def _call(
-    canary: Canary, url: str, answers: list[list[str]] | None = None, *allow: str
+    canary: Canary,
+    url: str,
+    answers: list[list[str]] | None = None,
+    *allow: str,
+    shown: str | None = None,
 ) -> list[Outcome]:
     """One call for each answer of the name's resolution; the system's own when there is none."""
     pending, now = list(answers or []), 0.0
@@ -116,7 +120,8 @@ async def _call(
     action._names = NameCache(lookup if answers else system_lookup, lambda: now)
     outcomes = []
     for _ in answers or [[]]:
-        call = an_http_call(url.replace("PORT", str(canary.port)), timeout_s=2.0)
+        whole = url.replace("PORT", str(canary.port))
+        call = an_http_call(whole, timeout_s=2.0, shown_url=shown or whole)
         outcomes.append(await action.run(call, a_job()))
         now += KEPT_S  # the name is asked for again
     await action.close()
@@ -136,7 +141,8 @@ async def test_as_a_host(canary: Canary, form: str, allow: tuple[str, ...]) -> N
 async def test_metadata_as_a_host_whatever_is_allowed(canary: Canary, form: str) -> None:
     host = f"[{form}]" if ":" in form else form
     (outcome,) = await _call(canary, f"http://{host}:PORT/", None, "0.0.0.0/0", "::/0")
-    assert outcome == FailOutcome(FORBIDDEN)
+    assert isinstance(outcome, FailOutcome)
+    assert "is a metadata service of a cloud" in outcome.reason
 
 
 @pytest.mark.parametrize("url", TRICKS)
@@ -151,15 +157,38 @@ async def test_as_the_answer_to_a_name(canary: Canary, form: str) -> None:
     (outcome,) = await _call(canary, "http://erp.example:PORT/", [[form]])
     assert isinstance(outcome, FailOutcome | RetryOutcome)
     if form not in ODD:  # refused, not tried in vain: what is out of reach here is not elsewhere
-        assert outcome == FailOutcome(FORBIDDEN)
+        said = f"http://erp.example:{canary.port}: erp.example is {form}, a "
+        assert outcome.reason.startswith((said + "private address. Allow it", said + "metadata"))
+        assert isinstance(outcome, RetryOutcome)  # the resolver may answer otherwise
+        assert outcome.failure == "network"
     assert canary.touched == 0
 
 
 @pytest.mark.parametrize("form", METADATA)
 async def test_metadata_as_an_answer_whatever_is_allowed(canary: Canary, form: str) -> None:
     (outcome,) = await _call(canary, "http://erp.example:PORT/", [[form]], "0.0.0.0/0", "::/0")
-    assert outcome == FailOutcome(FORBIDDEN)
+    assert isinstance(outcome, RetryOutcome)
+    assert f"erp.example is {form}, a metadata service" in outcome.reason
     assert canary.touched == 0
+
+
+async def test_a_name_that_led_to_a_private_address_is_called_where_it_leads_now(
+    canary: Canary,
+) -> None:
+    answers = [["127.0.0.1"], [NEIGHBOUR]]
+    first, second = await _call(canary, "http://vm:PORT/", answers, f"{NEIGHBOUR}/32")
+    assert first == RetryOutcome(
+        "network",
+        f"http://vm:{canary.port}: vm is 127.0.0.1, a private address. "
+        "Allow it with `server.egress.allow: [127.0.0.0/8]`.",
+    )
+    assert isinstance(second, Done)
+
+
+async def test_a_host_that_is_secret_is_not_named(canary: Canary) -> None:
+    (outcome,) = await _call(canary, "http://geheim.example:PORT/", [["10.0.0.1"]], shown="***/a")
+    assert isinstance(outcome, RetryOutcome)
+    assert outcome.reason.startswith("***: its host is 10.0.0.1, a private address. ")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -38,7 +38,7 @@ def test_rules_go_to_stdout_and_words_beside_them(router: Router) -> None:
 
 def test_files_are_written_and_never_written_over(router: Router) -> None:
     made = ("import", "webhook", "hooks.json", "-o", "rules.yaml", "--secrets", "secrets.env")
-    assert router(*made).code == 0
+    assert "the secrets are in secrets.env, for you alone: DEPLOY_SECRET" in router(*made).err
     assert Path("secrets.env").read_text() == "DEPLOY_SECRET='a secret'\"'\"'s text'\n"
     assert Path("secrets.env").stat().st_mode & 0o777 == 0o600
     assert router("check", "--strict", "rules.yaml").code == 0
@@ -50,9 +50,35 @@ def test_files_are_written_and_never_written_over(router: Router) -> None:
     assert not Path("other.yaml").exists()
 
 
-def test_what_is_listed_makes_the_exit_code_1(router: Router) -> None:
-    ran = router("import", "webhook", "hooks.json", "more.yaml", "--check")
-    assert (ran.code, ran.out) == (1, "")
+def test_the_secrets_are_written_beside_the_rules(router: Router) -> None:
+    made = ("import", "webhook", "hooks.json", "more.yaml", "--allow-unsigned", "-o", "rules.yaml")
+    assert router(*made).code == 0
+    assert Path("rules.env").read_text().startswith("DEPLOY_SECRET=")
+    assert Path("rules.env").stat().st_mode & 0o777 == 0o600
+    assert router("import", "webhook", "more.yaml", "-o", "more").code == 1
+    assert not Path("more.env").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "flags", "code"),
+    [
+        ({}, (), 0),
+        ({"response-header": 1}, (), 0),
+        ({"trigger-rule": None}, (), 1),
+        ({"trigger-rule": None}, ("--allow-unsigned",), 0),
+        ({"execute-command": ""}, ("--allow-unsigned",), 1),
+    ],
+)
+def test_a_hook_that_is_lost_or_open_makes_the_exit_code_1(
+    router: Router, keys: dict[str, object], flags: tuple[str, ...], code: int
+) -> None:
+    Path("one.json").write_text(json.dumps([HOOK | keys]))
+    assert router("import", "webhook", "one.json", "--check", *flags).code == code
+
+
+def test_what_is_otherwise_is_listed(router: Router) -> None:
+    ran = router("import", "webhook", "hooks.json", "more.yaml", "--check", "--allow-unsigned")
+    assert (ran.code, ran.out) == (0, "")
     assert "more.yaml:1:42: warning imported-otherwise: " in ran.err
     assert "did you mean 'response-headers'?" in ran.err
     assert "2 of 2 hooks taken over" in ran.err
@@ -63,7 +89,7 @@ def test_json_is_for_programs(router: Router) -> None:
     found = json.loads(ran.out)
     assert (found["hooks"], found["taken"], found["variables"]) == (2, 2, ["DEPLOY_SECRET"])
     assert found["rules"].startswith("# Made by")
-    assert [one["code"] for one in found["listed"]] == ["imported-otherwise"]
+    assert [one["code"] for one in found["listed"]] == ["imported-unsigned", "imported-otherwise"]
     assert "a secret" not in ran.out
 
 

@@ -62,6 +62,9 @@ def test_a_frame_is_its_length_and_json() -> None:
     assert frame({"a": Decimal("1.50")}) == b"\0\0\0\x0a" + b'{"a":1.50}'
 
 
+REFUSED = "from router.errors import EgressRefused; raise EgressRefused"
+
+
 @pytest.mark.parametrize("word", ["", "async "])
 def test_plain_and_async_functions(folder: Path, word: str) -> None:
     source = f"{word}def f(event, context, *, x): return [event.payload, context.attempt, x]"
@@ -97,7 +100,8 @@ def test_packages_and_modules_beside(folder: Path) -> None:
         ("raise Retry(after=5, reason='busy')", "retry", "busy"),
         ("raise Fail('no order')", "fail", "no order"),
         ("raise ExceptionGroup('x', [Retry(), Fail('both')])", "fail", "both"),
-        ("from router.errors import EgressRefused; raise EgressRefused()", "fail", "the egress"),
+        (f"{REFUSED}('10.0.0.1', 'is private', lasting=True)", "fail", "10.0.0.1 is private"),
+        (f"{REFUSED}('vm', 'is private', lasting=False)", "error", "vm is private"),
         ("raise ValueError('bad\\nthing')", "error", "ValueError: bad thing"),
         ("raise SystemExit(0)", "error", "SystemExit: 0"),
         ("raise KeyboardInterrupt", "error", "KeyboardInterrupt"),

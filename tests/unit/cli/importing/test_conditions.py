@@ -1,5 +1,6 @@
 """Trigger rules as people would write the conditions."""
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -7,6 +8,11 @@ import pytest
 from tests.unit.cli.importing.conftest import fits, match_of, said, signed, value
 
 A, B = value("a", "x"), value("b", "y")
+KEY = "abcdef0123456789"
+
+
+def hashed(place: str, text: str) -> str:
+    return f"sha256({place}) == '{hashlib.sha256(text.encode()).hexdigest()}'"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +26,22 @@ A, B = value("a", "x"), value("b", "y")
         (value("shop.-id", "x"), "payload.shop.\"@id\" == 'x'"),
         (value("root.0.a", "x"), "payload[0].a == 'x'"),
         (value("X-Kind", "push", "header"), "headers.\"x-kind\" == 'push'"),
-        (value("n", "1", "query"), "query.n == '1'"),
+        (value("X-GitHub-Event", "push", "header"), "headers.\"x-github-event\" == 'push'"),
+        (value("ref", "v1", "query"), "query.ref == 'v1'"),
+        (value("author", "ann"), "payload.author == 'ann'"),
+        ({"and": [value("key", KEY, "url"), A]}, "payload.a == 'x'"),
+        ({"and": [value("key", KEY, "url"), value("env", "p", "url")]}, "query.env == 'p'"),
+        ({"and": [value("env", "p", "url"), value("key", KEY, "url")]}, "query.env == 'p'"),
+        ({"and": [signed("s"), value("X-Foo", KEY, "header")]}, f"headers.\"x-foo\" == '{KEY}'"),
+        ({"or": [value("key", KEY, "url"), value("X-Key", KEY, "header")]}, None),
+        (
+            {"or": [A, value("t", "y", "url")]},
+            {"any": ["payload.a == 'x'", hashed("query.t", "y")]},
+        ),
+        (
+            {"and": [value("t", KEY, "url"), value("u", "z" * 16, "url"), A]},
+            [hashed("query.u", "z" * 16), "payload.a == 'x'"],
+        ),
         (value("a", "it's"), "payload.a == 'it\\'s'"),
         (value("a", "x\\"), 'payload.a == `"x\\\\"`'),
         (fits("a", "^x"), "matches(to_string(payload.a), '^x')"),
@@ -103,6 +124,5 @@ def test_of_two_tokens_one_proves_and_one_is_compared() -> None:
 
 
 def test_the_keys_of_compared_json_are_in_another_order() -> None:
-    assert (
-        "compared with JSON as the sender writes it" in said({"trigger-rule": value("a", "[1]")})[0]
-    )
+    listed = "\n".join(said({"trigger-rule": value("a", "[1]")}))
+    assert "compared with JSON as the sender writes it" in listed

@@ -12,6 +12,8 @@ from router.rehearsal import TrialRunner
 from tests.differential.webhook import corpus
 from tests.unit.cli.importing.conftest import fits, import_of, rules_of, said, signed, value
 
+KEY = "abcdef0123456789"
+
 
 def given(name: str, source: str = "payload", **more: Any) -> dict[str, Any]:
     return {"source": source, "name": name, **more}
@@ -44,6 +46,13 @@ def test_a_hook_is_an_endpoint_at_its_old_address() -> None:
     }
 
 
+@pytest.mark.parametrize("methods", [("POST",), ("PUT", "POST")])
+def test_a_rule_may_choose_among_methods(methods: tuple[str, ...]) -> None:
+    rule = {"or": [value("method", method, "request") for method in methods]}
+    (provider,) = rules_of({"trigger-rule": rule})["providers"].values()
+    assert provider["methods"] == ["POST", "PUT"][: len(methods)]
+
+
 def test_webhooks_own_tls_is_the_listeners() -> None:
     server = rules_of({}, cert="c.pem", key="k.pem")["server"]
     assert server["tls"] == {"cert": "c.pem", "key": "k.pem"}
@@ -72,6 +81,40 @@ def test_a_hook_that_is_left_out_leaves_nothing_behind() -> None:
 def test_events_of_well_known_senders_have_their_names(header: str, event: str) -> None:
     (provider,) = rules_of({"trigger-rule": signed("s", header)})["providers"].values()
     assert provider["event"] == {"header": event}
+
+
+@pytest.mark.parametrize(
+    ("rule", "way"),
+    [
+        *((value(name, KEY, "url"), {"query": name}) for name in ("key", "t", "code", "sig")),
+        *((value(name, KEY, "header"), {"header": name}) for name in ("X-Key", "X-Foo", "X-Token")),
+        ({"and": [value("ref", "main"), value("key", KEY, "query")]}, {"query": "key"}),
+        ({"and": [value("X-GitHub-Event", "push", "header")]}, None),
+        ({"or": [value("ref", "main"), value("key", KEY, "query")]}, None),
+        ({"not": value("key", KEY, "query")}, None),
+        (None, None),
+    ],
+)
+def test_a_fixed_value_of_a_header_or_query_is_a_token_and_the_rest_is_listed(
+    rule: Any, way: dict[str, str] | None
+) -> None:
+    made = import_of({"trigger-rule": rule})
+    rules = yaml.safe_load(made.text)
+    endpoint, (provider,) = rules["endpoints"]["h0"], rules["providers"].values()
+    assert KEY not in made.text + render_text(made.listed)
+    if way is None:
+        assert (endpoint["verify"], endpoint["retention"]) == ("none", {"unmatched": "0s"})
+        assert [one.code for one in made.listed] == ["imported-unsigned"]
+        assert made.secrets == {}
+    else:
+        assert provider["verify"] == {"scheme": "token", **way}
+        assert (made.listed, made.secrets) == ((), {"H0_SECRET": KEY})
+    passed(made, endpoints=1)
+
+
+def test_addresses_keep_strangers_out_too() -> None:
+    hook = {"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "10.0.0.0/8"}}}
+    assert (import_of(hook).listed, rules_of(hook)["endpoints"]["h0"]["verify"]) == ((), "none")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +196,13 @@ def test_commands(hook: dict[str, Any], shell: dict[str, Any]) -> None:
             "'request' cannot be read",
         ),
         (
+            {
+                "pass-arguments-to-command": [given("x-key", "header")],
+                "trigger-rule": value("X-Key", KEY, "header"),
+            },
+            "'x-key' holds the token",
+        ),
+        (
             {"pass-arguments-to-command": [given("Authorization", "header")]},
             "keeps no Authorization",
         ),
@@ -167,6 +217,13 @@ def test_commands(hook: dict[str, Any], shell: dict[str, Any]) -> None:
             "this hook never runs",
         ),
         ({"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "x"}}}, "'x' is no range"),
+        (
+            {
+                "incoming-payload-content-type": "application/xml",
+                "trigger-rule": value("token", "x"),
+            },
+            "in JSON of at most 64 KiB and in forms, nowhere else",
+        ),
     ],
 )
 def test_what_cannot_be_run_alike_keeps_the_hook_out(hook: dict[str, Any], words: str) -> None:
@@ -188,7 +245,8 @@ def test_what_cannot_be_run_alike_keeps_the_hook_out(hook: dict[str, Any], words
         ({"pass-environment-to-command": [given("X-A", "header")]}, "it is HOOK_X_A"),
         ({"pass-file-to-command": [given("a", envname="WEBHOOK_A")]}, "it is HOOK_WEBHOOK_A"),
         ({"trigger-rule": {"or": [signed("s"), signed("t")]}}, "any of them is enough"),
-        ({"trigger-rule": value("token", "x")}, "JSON of at most 64 KiB"),
+        ({"trigger-rule": value("token", "x")}, "JSON of at most 64 KiB and in forms"),
+        ({"trigger-rule": value("env", "x", "url")}, "short enough to be guessed"),
         (
             {"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "::1"}}},
             "means all of ::/32",
@@ -243,4 +301,4 @@ def test_a_rule_with_choices_is_tried_by_the_first_that_a_request_can_be_made_of
 def test_one_id_in_two_files_is_one_hook() -> None:
     hook = {"id": "a"}
     assert import_of(hook, hook).taken == 1
-    assert "the hook 'a' stands twice, first at hooks.json:2" in said(hook, hook)[0]
+    assert "the hook 'a' stands twice, first at hooks.json:2" in said(hook, hook)[-1]

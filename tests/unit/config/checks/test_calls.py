@@ -5,6 +5,7 @@ import pytest
 from tests.unit.config.checks import HEAD, codes
 
 TWO = HEAD.replace("SHOP_SECRET}}", "SHOP_SECRET}, erp: {env: ERP_TOKEN}}")
+TWO += "server: {egress: {allow: [10.0.0.0/8]}}\n"
 
 
 def http(call: str, head: str = HEAD) -> list[str]:
@@ -62,7 +63,7 @@ def test_a_secret_goes_by_plain_http_only_where_it_is_near(url: str, said: bool)
     assert http(f'{{http: {{url: "{url}", auth: {{bearer: erp}}}}}}', TWO) == expected
     header = 'headers: {X-Key: "{{ secret.erp }}"}'
     assert http(f'{{http: {{url: "{url}", {header}}}}}', TWO) == expected
-    assert http(f'{{http: "{url}"}}') == []
+    assert http(f'{{http: "{url}"}}', TWO) == ["unused-secret"]
 
 
 @pytest.mark.parametrize(
