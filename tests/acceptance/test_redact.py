@@ -1,8 +1,9 @@
-"""Values of bodies that are no JSON redacted by a running router."""
+"""Values of bodies that are no JSON, redacted and erased by a running router."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ endpoints:
   stored:
     {paths: /stored, provider: forms, verify: none,
      redact: {when: stored, fields: [payload.email, payload.r.email]}}
+  mail: {paths: /mail, provider: mandrill, verify: none}
 rules:
   - {id: hers, from: [done, stored], match: payload.email != null, actions: {log: seen}}
 """
@@ -77,3 +79,19 @@ def test_of_a_form_with_files_the_value_goes_and_of_xml_all(
         ["redacted", "blanked"],
     )
     assert CANARY not in json.dumps([shown(rig, id_) for id_ in (*ids.values(), xml)])
+
+
+def test_of_a_batch_in_a_form_one_event_is_erased_whatever_its_letters(
+    rig: Rig, router: RouterProcess
+) -> None:
+    """The form was written anew by what takes ASCII alone, and the erasure never ended."""
+    others = '{"event":"send","_id":"2","msg":{"email":"Bob"}}'
+    batch = f'[{{"event":"send","_id":"1","msg":{{"email":"Ünal {CANARY}"}}}},{others}]'
+    form = f"a=%C3%9C&mandrill_events={quote_plus(batch)}&z=1"
+    id_ = sent(router, "mail", "application/x-www-form-urlencoded", form)
+    where = ("--where", "contains(payload.msg.email, var.who)", "--var", f"who={CANARY}")
+    code, out, err = called(rig, "erase", "--yes", *where)
+    assert code == 0, out + err
+    assert shown(rig, id_)["body"] == (
+        f"a=%C3%9C&mandrill_events={quote_plus(f'[null,{others}]')}&z=1"
+    )
