@@ -42,10 +42,10 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What is read of a token's claims; times in Unix seconds."""
+    """What is read of a token's claims; times in Unix seconds. No number is beyond a float's."""
 
-    exp: int | float | None = None
-    nbf: int | float | None = None
+    exp: float | None = None
+    nbf: float | None = None
     iss: str | None = None
     aud: str | list[str] | None = None
 
@@ -176,7 +176,7 @@ def _token(text: bytes) -> Token | None:
         return None
     try:
         head, body = (_unpacked(piece) for piece in pieces[:2])
-        claims = msgspec.json.decode(body, type=Claims)
+        claims = msgspec.convert(msgspec.json.decode(body), Claims)
         return Token(text, msgspec.json.decode(head, type=Head), claims, body)
     except (ValueError, RecursionError):
         return None
