@@ -3,7 +3,7 @@ Events taken out of a batch: in its body `null` stands for each, so that the oth
 places.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from hashlib import sha256
 
@@ -31,7 +31,7 @@ def without(
     events = provider.read_stored(delivery).events
     left = msgspec.structs.replace(
         delivery,
-        body=_cut(delivery, provider, events, indexes),
+        body=_cut(delivery, provider, partial(_cut_list, events, indexes)),
         flags=tuple(dict.fromkeys((*delivery.flags, REDACTED))),
         redacted=msgspec.structs.replace(mark, erased=gone),
     )
@@ -42,14 +42,8 @@ def without(
     return ErasedPart(left, indexes, before)
 
 
-def _cut(
-    delivery: Delivery,
-    provider: Provider,
-    events: Sequence[ReadEvent],
-    indexes: Collection[int],
-) -> bytes:
+def _cut(delivery: Delivery, provider: Provider, cut: Callable[[bytes], bytes]) -> bytes:
     """The list stands in the body, or in a field of the form that it is."""
-    cut = partial(_cut_list, events, indexes)
     if provider.source(as_request(delivery)).kind != "field":
         return cut(delivery.body)
     field = (provider.definition.form_field or "").encode("ascii")

@@ -55,9 +55,7 @@ def rewritten(body: bytes, values: Iterable[str]) -> bytes:
     """The form with these values, one a pair; the pairs that keep theirs stay byte for byte."""
     new, pieces = iter(values), []
     for name, sign, value in _pairs(body):
-        kept = not name and not sign
-        text = "" if kept else next(new)
-        kept = kept or text == unescaped(value).decode()
+        kept = not (name or sign) or (text := next(new)) == unescaped(value).decode()
         pieces.append(name + (sign + value if kept else b"=" + quote_plus(text).encode("ascii")))
     return b"&".join(pieces)
 
@@ -67,9 +65,9 @@ def with_field(body: bytes, name: bytes, change: Callable[[bytes], bytes]) -> by
     pieces = []
     for piece in body.split(b"&"):
         key, sign, value = piece.partition(b"=")
-        changed = key == name and sign
-        new = quote_plus(change(unescaped(value))).encode("ascii") if changed else value
-        pieces.append(key + sign + new)
+        if key == name and sign:
+            value = quote_plus(change(unescaped(value))).encode("ascii")
+        pieces.append(key + sign + value)
     return b"&".join(pieces)
 
 

@@ -14,7 +14,7 @@ from router.model.delivery import JSON, DeliveryEvent, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, ValueSource, spelled
 from router.providers.headers import Spellings
-from router.providers.multipart_form import Part, is_multipart, parts_of
+from router.providers.multipart_form import is_multipart, parts_of
 from router.providers.odd_body import OddBodyError
 from router.providers.xml_body import elements_of
 from router.structure import MeasuredBody, too_complex
@@ -160,7 +160,7 @@ class Reader:
         elif kind == "text":
             payload = _read(bytes.decode, text)
         elif kind == "multipart":
-            payload = by_name(parts_of(text, content_type))
+            payload = forms.by_name(part[:2] for part in parts_of(text, content_type))
         else:
             payload = elements_of(text)
         return ((payload, raw),) if self._split is None else self._batch(payload, raw, self._split)
@@ -266,11 +266,6 @@ def _read(read: Callable[..., Any], *given: bytes) -> Any:
         raise OddBodyError("too_complex", str(e)) from None
     except forms.FormError as e:
         raise OddBodyError("unparsed", str(e)) from None
-
-
-def by_name(parts: Iterable[Part]) -> dict[str, JSON]:
-    """The payload that the parts of a form with files are."""
-    return forms.by_name((part.name, part.value) for part in parts)
 
 
 def _sources(definition: Definition) -> Iterable[ValueSource]:

@@ -7,7 +7,7 @@ read again: where a value is still there, or anything else is not, all of the bo
 body of which nobody knows where the values are (unparsed, XML, text).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ from router.model.delivery import JSON, REDACTED_VALUE, InboundRequest
 from router.providers import forms, multipart_form
 from router.providers.json_spans import spans, value_of
 from router.providers.queries import parameters, without
-from router.providers.read import Reader, Source, by_name
+from router.providers.read import Reader, Source
 
 _JSON_MARK, _BYTES = f'"{REDACTED_VALUE}"', REDACTED_VALUE.encode("ascii")
 
@@ -33,23 +33,20 @@ class RedactedRequest(NamedTuple):
     whole: bool = False
 
 
-class _Values(set[str]):
-    """The values at the paths."""
-
-    def note(self, value: JSON) -> None:
-        """The texts and numbers of a JSON value."""
-        if isinstance(value, dict | list):
-            for one in value.values() if isinstance(value, dict) else value:
-                self.note(one)
-        elif value is not None and not isinstance(value, bool):
-            self.add(str(value))
+def _values(value: JSON) -> Iterator[str]:
+    """The texts and numbers of a JSON value."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _values(one)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def redacted(
     reader: Reader, request: InboundRequest, paths: Sequence[FieldPath]
 ) -> RedactedRequest:
     """A request without the values at these paths, rooted in `payload`, `headers` and `query`."""
-    taken = _Values()
+    taken = set[str]()
     below = {root: [path[1:] for path in paths if path[0] == root] for root, *_ in paths}
     clean, whole = request, False
     if payload := below.get("payload"):
@@ -63,7 +60,7 @@ def redacted(
     return RedactedRequest(clean, frozenset(taken - {REDACTED_VALUE}), whole)
 
 
-def _header(header: tuple[bytes, bytes], names: set[bytes], taken: _Values) -> tuple[bytes, bytes]:
+def _header(header: tuple[bytes, bytes], names: set[bytes], taken: set[str]) -> tuple[bytes, bytes]:
     name, value = header
     if name not in names:
         return header
@@ -71,7 +68,7 @@ def _header(header: tuple[bytes, bytes], names: set[bytes], taken: _Values) -> t
     return name, _BYTES
 
 
-def _without(query: bytes, name: bytes, taken: _Values) -> bytes:
+def _without(query: bytes, name: bytes, taken: set[str]) -> bytes:
     for one, value in parameters(query):
         if one == name:
             taken.add(value.decode("utf-8", "replace"))
@@ -79,14 +76,14 @@ def _without(query: bytes, name: bytes, taken: _Values) -> bytes:
 
 
 def _body(
-    reader: Reader, request: InboundRequest, paths: Sequence[FieldPath], taken: _Values
+    reader: Reader, request: InboundRequest, paths: Sequence[FieldPath], taken: set[str]
 ) -> tuple[InboundRequest, bool]:
     """The request without the values in its body, and whether all of that went."""
     source, before = reader.source(request), reader.read(request)
     expected = [_marked(event.payload, paths, taken) for event in before.events]
     if before.state == "routed" and (text := _text(reader, source, paths, taken)) is not None:
         clean = _with_text(request, source, text)
-        left, after = _Values(), reader.read(clean)
+        left, after = set[str](), reader.read(clean)
         found = [_marked(event.payload, paths, left) for event in after.events]
         if after.state == "routed" and found == expected and left <= {REDACTED_VALUE}:
             return clean, False
@@ -98,10 +95,10 @@ def _with_text(request: InboundRequest, source: Source, text: bytes) -> InboundR
     return msgspec.structs.replace(request, **{"query_string" if source.in_query else "body": text})
 
 
-def _marked(value: JSON, paths: Sequence[FieldPath], taken: _Values) -> JSON:
+def _marked(value: JSON, paths: Sequence[FieldPath], taken: set[str]) -> JSON:
     """The value with the mark in place of what is at the paths."""
     if () in paths:
-        taken.note(value)
+        taken.update(_values(value))
         return REDACTED_VALUE
     if isinstance(value, dict):
         return value | {
@@ -121,7 +118,7 @@ def _marked(value: JSON, paths: Sequence[FieldPath], taken: _Values) -> JSON:
 
 
 def _text(
-    reader: Reader, source: Source, paths: Sequence[FieldPath], taken: _Values
+    reader: Reader, source: Source, paths: Sequence[FieldPath], taken: set[str]
 ) -> bytes | None:
     """The text of a source without the values; None: nobody knows where they stand."""
     text = source.text
@@ -137,22 +134,23 @@ def _text(
     return _multipart(source, paths, taken) if source.kind == "multipart" else None
 
 
-def _form(text: bytes, paths: Sequence[FieldPath], taken: _Values) -> bytes:
+def _form(text: bytes, paths: Sequence[FieldPath], taken: set[str]) -> bytes:
     names = [name.decode() for name, _ in forms.pairs_of(text)]
     fields = _marked(forms.fields_of(text), paths, taken)
     return forms.rewritten(text, forms.in_order(names, fields))
 
 
-def _multipart(source: Source, paths: Sequence[FieldPath], taken: _Values) -> bytes | None:
+def _multipart(source: Source, paths: Sequence[FieldPath], taken: set[str]) -> bytes | None:
     parts = multipart_form.parts_of(source.text, source.content_type)
     if not all(part.name for part in parts):  # its name is written as no reader here reads it
         return None
-    values = forms.in_order([part.name for part in parts], _marked(by_name(parts), paths, taken))
+    fields = _marked(forms.by_name(part[:2] for part in parts), paths, taken)
+    values = forms.in_order([part.name for part in parts], fields)
     return multipart_form.rewritten(source.text, parts, values)
 
 
 def _json(
-    reader: Reader, source: Source, body: bytes, paths: Sequence[FieldPath], taken: _Values
+    reader: Reader, source: Source, body: bytes, paths: Sequence[FieldPath], taken: set[str]
 ) -> bytes:
     text = body.decode("utf-8")
     if source.lists:
@@ -161,7 +159,7 @@ def _json(
             paths = [(*reader.split_at, EACH, *path) for path in paths]
     pieces, end = list[str](), 0
     for start, stop in spans(text, paths):
-        taken.note(value_of(text[start:stop]))
+        taken.update(_values(value_of(text[start:stop])))
         pieces += (text[end:start], _JSON_MARK)
         end = stop
     return "".join([*pieces, text[end:]]).encode()
