@@ -6,7 +6,20 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+LONG_MS = 86_400_000
+"""A start so long after the last sign of life makes the clock doubtful."""
+
+
+class Doubt(NamedTuple):
+    """
+    The clock may be wrong: the ledger was last `seen` long before. `seen` is wall time; `until` is
+    the ledger time at which the clock is believed all the same.
+    """
+
+    seen: int
+    until: int
 
 
 class Clock(Protocol):
@@ -21,6 +34,7 @@ class Clock(Protocol):
     """
 
     offset: int = 0
+    doubt: Doubt | None = None
 
     def now(self) -> int:
         """Wall time."""
@@ -32,6 +46,13 @@ class Clock(Protocol):
     def resume(self, offset: int) -> None:
         """Ledger time is so far behind wall time from here on: what a store remembers of it."""
         self.offset = offset
+
+    def doubted(self) -> Doubt | None:
+        """The doubt, while nothing may end for its age; None: there is none, or no more."""
+        doubt = self.doubt
+        if doubt is None or self.ledger() >= doubt.until or self.now() - doubt.seen <= LONG_MS:
+            return None
+        return doubt
 
     def monotonic(self) -> float:
         """Seconds since some moment."""

@@ -188,7 +188,10 @@ def _not_started(error: Exception) -> Outcome:
         )
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.E2BIG:
-        return FailOutcome("the arguments and variables are too long for the system")
+        return FailOutcome(
+            "the arguments and variables are too long for the system: pass the long one by `stdin` "
+            "or `files`"
+        )
     words = {
         errno.ENOENT: "the program or its folder was not found",
         errno.EACCES: "the program may not be executed",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from router.cli.doctor_check import Check, ok, problem, unknown
+from router.cli.output import counted
 from router.cli.wanted_events import WantedEvents, rules_of, wanted
 from router.config import Loaded
 from router.diagnosis.causes import key_fix
@@ -24,11 +25,11 @@ def of_file(loaded: Loaded, rules: str) -> Check:
     if errors:
         return problem(
             "file",
-            f"{len(errors)} errors, the first: {errors[0].message}",
+            f"{counted(len(errors), 'error')}, the first: {errors[0].message}",
             f"`router check {rules}` shows where each of them is",
         )
     warnings = len(loaded.diagnostics)
-    return ok("file", "no errors" + (f", {warnings} warnings" if warnings else ""))
+    return ok("file", "no errors" + (f", {counted(warnings, 'warning')}" if warnings else ""))
 
 
 # -- the address that senders get -----------------------------------------------------------------

@@ -374,6 +374,7 @@ _PLAIN = {
     "ranges_unknown": "`ranges` above says why the sender's ranges cannot be fetched",
     "unknown_key": "`keys` above says what could not be fetched, and why; the sender tries again",
     "not_answered": "`keys` above says why the token's issuer gave no answer",
-    "proof_busy": "the token's issuer answers too slowly for so many; the sender tries again",
+    "proof_busy": "the token's issuer is asked about eight tokens at a time, two for one address: "
+    "name proxies in `trusted_proxies`, or senders in `allow_from`; the sender tries again",
 }
 """Refusals whose reason is the cause, and which are never kept whole."""

@@ -60,7 +60,11 @@ def allow_from(
             published[0],
             "list them: [192.0.2.0/24, …]",
         )
-    others = ranges(context, [text for text in texts if text.value != PUBLISHED])
+    others = ranges(
+        context,
+        [text for text in texts if text.value != PUBLISHED],
+        f"for the addresses that the sender publishes write {PUBLISHED}",
+    )
     return (*others, PUBLISHED) if published else others
 
 

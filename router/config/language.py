@@ -227,6 +227,8 @@ class Language:
             message = f"'{root}' is a bare word and means a field, not a text"
             if named:
                 message = f'"{root}" in double quotes is the name of a field, not a text'
+        elif meant is None and self._written_providers() - self.context.providers.keys():
+            return  # it may be a field of the sender whose name is misspelt
         else:
             code, message = "unknown-root", f"'{root}' is not a name that {place.name} can read"
             near = meant or self.context.suggest.hint(root, place.roots)
@@ -236,14 +238,18 @@ class Language:
     def _elsewhere(self, root: str, place: ExpressionSite) -> str:
         """Where an unknown root might have been meant to come from."""
         known = self.context.providers
-        written = {e.provider.value for _, e in self.context.file.endpoints or () if e.provider}
+        written = self._written_providers()
         owners = {name for name in written if name in known and root in known[name].root_fields}
         owners = owners or {p.name for p in known.values() if root in p.root_fields}
-        if owners:
-            return f"only events of {' or '.join(sorted(owners))} have it"
         if root in ROOTS:
             return f"known names: {', '.join(sorted(place.roots))}"
-        return f"a field of the event is written payload.{root}"
+        hint = f"a field of the event is written payload.{root}"
+        if owners:
+            hint = f"only events of {' or '.join(sorted(owners))} have it; {hint}"
+        return hint if place.name != "'group'" else f"one group of all is \"'{root}'\"; {hint}"
+
+    def _written_providers(self) -> set[str]:
+        return {e.provider.value for _, e in self.context.file.endpoints or () if e.provider}
 
     def _use(
         self, text: SourceText, expression: Expression, base: int, use: tuple[str, str]
@@ -291,6 +297,7 @@ _SECRET_HINT = {
     "results": "only an action with 'after' can read the results of those it comes after",
     "with": "only a shared action, one of 'actions:' at the top level, has parameters",
     "secret": "secrets may stand in url, headers, query, auth, body and env of an action",
+    "secrets": "a secret is written secret.NAME",
 }
 
 

@@ -29,7 +29,12 @@ LIMIT_MAX = 10_000
 """Runs of a group at once."""
 
 
-@named("this condition", shorthand="test", rules=(one("not", "any"),))
+@named(
+    "this condition",
+    shorthand="test",
+    rules=(one("not", "any"),),
+    example="each condition as one text: \"payload.status == 'paid'\"",
+)
 class ConditionEntry(Entry):
     """One item of `match`: an expression, or `not` one, or `any` of several."""
 

@@ -19,6 +19,7 @@ from router.typing.shapes import Shapes
 from router.yaml_source import SourceText
 
 _SHOWN_MAX = 12
+_PART = re.compile(r"[./:]")
 _LAST_PART = re.compile(r"[./:][^./:]*\Z")
 
 
@@ -135,8 +136,13 @@ def _may_have(provider: Provider, name: str) -> bool:
 
 
 def _siblings(name: str, behind: SenderSet) -> str | None:
-    """Events that go on where an unknown one ends, one that begins like it, or its neighbours."""
+    """
+    Events that go on where an unknown one ends, one that begins like it, its neighbours, or those
+    that have it as a part.
+    """
     known = behind.events
+    if set(known) <= {UNKNOWN}:
+        return f"all events of {behind} are called '{UNKNOWN}': leave 'events' out"
     if further := [one for one in known if _LAST_PART.sub("", one) == name != one]:
         return f"known ones are {_nearest(name, further)}"
     if (hint := begun_alike(name, known)) is not None:
@@ -144,6 +150,7 @@ def _siblings(name: str, behind: SenderSet) -> str | None:
     event = _LAST_PART.sub("", name)
     beside = [one for one in known if one != event and _LAST_PART.sub("", one) == event]
     if event == name or event not in known:
+        beside = beside or [one for one in known if name in _PART.split(one)]
         return f"known ones are {_nearest(name, beside)}" if beside else None
     if not beside:
         return f"'{event}' has no actions"

@@ -198,8 +198,10 @@ def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
     return Limits(**given)
 
 
-def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, ...]:
-    """Address ranges in CIDR notation, lone addresses allowed."""
+def ranges(
+    context: LoadContext, texts: list[SourceText] | None, words: str | None = None
+) -> tuple[str, ...]:
+    """Address ranges in CIDR notation, lone addresses allowed; `words` is the hint for others."""
     found = []
     for text in texts or ():
         try:
@@ -209,6 +211,7 @@ def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, .
                 "bad-range",
                 f"'{text.shown}' is not a range of addresses like '10.0.0.0/8'",
                 text,
+                words,
             )
     return tuple(found)
 

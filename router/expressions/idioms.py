@@ -67,7 +67,7 @@ NAMES = {
     "join({v}, {x})": "join",
     "matches({x}, {v})": "matches match test search regex",
     "to_string({x})": "tostring str string tojson stringify",
-    "to_number({x})": "tonumber number int float parseint parsefloat",
+    "decimal({x})": "tonumber number int float parseint parsefloat",
     "default({x}, {v})": "default coalesce ifnull",
     "exists({x})": "exists defined isset has",
     "!({x})": "not empty isempty",

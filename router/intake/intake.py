@@ -7,7 +7,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
-from router.intake.awaiting import Asks, KnownKeys, NothingPublished, VerdictSettler, nobody
+from router.intake.awaiting import Asks, KnownKeys, NothingKnown, VerdictSettler
 from router.intake.judging import Judge, Published
 from router.intake.observed import (
     CommitFailed,
@@ -68,8 +68,8 @@ class IntakeChecks(NamedTuple):
 
     published: Published = lambda _endpoint: None
     full: Callable[[], bool] = bool
-    keys: KnownKeys = NothingPublished()
-    asks: Asks = nobody
+    keys: KnownKeys = NothingKnown()
+    asks: Asks = NothingKnown()
     timed_every: int = TIMED_EVERY
 
 

@@ -53,7 +53,7 @@ class Judge:
         if isinstance(verdict, Verified) and not endpoint.provider.particular:
             return request, verdict  # most of all that comes, without a step more
         if isinstance(verdict, Waiting):
-            verdict = self._settler.looked_up(verdict)
+            verdict = self._settler.looked_up(request.peer, verdict)
         return self._ended(endpoint, request, secrets, verdict)
 
     async def waited(
@@ -65,7 +65,7 @@ class Judge:
         secrets = live.secrets.verifying(endpoint.settings.secrets, now_ms)
         verdict = self._verdict(endpoint, request, secrets, now_ms)
         if isinstance(verdict, Waiting):
-            verdict = await self._settler.heard(live, endpoint.name, verdict)
+            verdict = await self._settler.heard(live, endpoint.name, request.peer, verdict)
         return self._ended(endpoint, request, secrets, verdict)
 
     def _verdict(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from router.clock import Clock
 from router.legible import span
 from router.model.target import TargetRow
 from router.operator.node_rows import NodeRow
@@ -25,6 +26,14 @@ def of_hold(*, held: bool) -> Iterator[Attention]:
     """No job runs."""
     if held:
         yield Attention("held", HELD, "router resume")
+
+
+def of_clock(clock: Clock) -> Iterator[Attention]:
+    """It may be wrong."""
+    if (doubt := clock.doubted()) is not None:
+        past, left = span(clock.now() - doubt.seen), span(doubt.until - clock.ledger())
+        text = f"the clock is {past} past the store's last entry: if it is wrong, set it"
+        yield Attention("clock", f"{text}; retention begins in {left}", "router doctor")
 
 
 def of_rules(rules: RulesInForce) -> Iterator[Attention]:

@@ -23,11 +23,12 @@ GROWTH_MIN_MS = 3_600_000
 
 
 class ServerNow(NamedTuple):
-    """What only a server knows: its last reload, silent endpoints, whether it runs no job."""
+    """What only a server knows: its last reload, silent endpoints, its hold, its clock."""
 
     reload: ReloadState = ReloadState()
     silent: Collection[str] = ()
     held: bool = False
+    clock: Iterable[answer.Attention] = ()
 
 
 async def overview(
@@ -53,6 +54,7 @@ async def overview(
         at=now,
         attention=(
             *attention.of_hold(held=server.held),
+            *server.clock,
             *attention.of_rules(rules),
             *attention.of_store(fill, now),
             *attention.of_targets(targets, now),

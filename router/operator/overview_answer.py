@@ -8,8 +8,9 @@ from router.model.target import TargetState
 from router.operator.node_rows import NodeRow
 
 AttentionKind = Literal[
-    "server", "held", "reload", "store", "target", "dead", "late", "node", "endpoint", "refused"
-]
+    "server", "held", "clock", "reload", "store", "target", "dead", "late", "node", "endpoint",
+    "refused",
+]  # fmt: skip
 """What is to be looked after: each has a page and a command that look closer."""
 
 

@@ -18,6 +18,7 @@ from router.provider_calls.fetches import Fetches
 from router.providers.introspected import told_by
 from router.providers.management import ApiRequest, Promise
 from router.providers.waiting import Introspection
+from router.rules.live import LiveRuleset
 
 TIMEOUT_S = 1.0
 REMEMBERED_S = 60.0
@@ -43,24 +44,26 @@ class Introspector:
         self._open, self._clock, self._log = open_client, clock, log
         self._good: OrderedDict[_Key, tuple[float, bytes]] = OrderedDict()
 
-    async def ask(self, wanted: Introspection, secret: bytes) -> bytes | None:
-        """The answer about a token, asked for with this client secret; None: there is none."""
-        key = (wanted.url, wanted.client_id, wanted.client_secret, sha256(wanted.token).digest())
-        until, answer = self._good.get(key, (0.0, b""))
-        if until > self._clock.monotonic():
-            return answer
-        self._good.pop(key, None)
+    def remembered(self, ask: Introspection) -> bytes | None:
+        """The good answer about a token of a moment ago; None: it must be asked for."""
+        until, answer = self._good.get(_key(ask), (0.0, b""))
+        return answer if until > self._clock.monotonic() else None
+
+    async def ask(self, live: LiveRuleset, ask: Introspection) -> bytes | None:
+        """The answer about a token, asked for with the client's secret; None: there is none."""
+        self._good.pop(_key(ask), None)
+        secret = live.secrets.value(ask.client_secret)
         try:
-            async with self._open(wanted.url) as client:
-                came = await client.send(request(wanted, secret))
+            async with self._open(ask.url) as client:
+                came = await client.send(request(ask, secret))
         except CallFailedError as error:
-            self._failed(wanted.url, str(error))
+            self._failed(ask.url, str(error))
             return None
         if not came.ok or len(came.body) > ANSWER_BYTES_MAX or told_by(came.body) is None:
-            self._failed(wanted.url, _unlike(came))
+            self._failed(ask.url, _unlike(came))
             return None
-        self._fetches.good(wanted.url, "token issuer", self._clock.now())
-        self._remember(key, came.body)
+        self._fetches.good(ask.url, "token issuer", self._clock.now())
+        self._remember(_key(ask), came.body)
         return came.body
 
     def _failed(self, url: str, words: str) -> None:
@@ -71,12 +74,18 @@ class Introspector:
         told = told_by(answer)
         if told is None or told.active is not True:
             return
-        ends_s = REMEMBERED_S if told.exp is None else told.exp - self._clock.now() / 1000
-        if ends_s > 0:
-            until = self._clock.monotonic() + min(ends_s, REMEMBERED_S)
-            self._good[key] = (until, answer)
+        now_s = self._clock.now() / 1000
+        latest = now_s + REMEMBERED_S
+        ends = latest if told.exp is None else min(told.exp, latest)
+        if ends > now_s:
+            self._good[key] = (self._clock.monotonic() + ends - now_s, answer)
         if len(self._good) > REMEMBERED_MAX:
             self._good.popitem(last=False)
+
+
+def _key(ask: Introspection) -> _Key:
+    """A token is known by its hash alone: memory holds none."""
+    return ask.url, ask.client_id, ask.client_secret, sha256(ask.token).digest()
 
 
 def _unlike(answer: ApiAnswer) -> str:

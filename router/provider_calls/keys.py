@@ -3,11 +3,14 @@ Keys that senders publish: key sets of tokens, certificates of signatures.
 
 Key sets that endpoints name are fetched ahead. What a request shows to be missing is fetched soon,
 and its sender tries again: once for an address in `FLOOR_S`, and of addresses that requests choose
-one a second, so that a stranger's made-up keys cost us and the sender next to nothing.
+one a second, so that a stranger's made-up keys cost us and the sender next to nothing. One address
+may have two of them wait, so that they do not keep a genuine one out.
 """
 
 from typing import Any, ClassVar
 
+from router.intake.awaiting import OF_ONE_ADDRESS
+from router.model.addresses import neighbourhood
 from router.model.fetched import FetchedKind
 from router.provider_calls.answers import ApiAnswer
 from router.provider_calls.published import FetchTurn, LastGood, Publications
@@ -56,7 +59,7 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
     def __init__(self, *, roots: Roots = trusted_roots, **given: Any) -> None:
         super().__init__(**given)
         self._roots = roots
-        self._wanted: dict[str, KeySource] = {}
+        self._wanted: dict[str, tuple[KeySource, str]] = {}
 
     def kind_of(self, one: KeySource | StoredKey) -> FetchedKind:
         """Certificates are at addresses that requests chose."""
@@ -68,13 +71,15 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
         kept = self._known.get(key.address)
         return kept.key if kept else None
 
-    def want(self, key: PublishedKey) -> None:
+    def want(self, key: PublishedKey, peer: str) -> None:
         """Have it fetched at the next turn, unless that was tried a moment ago."""
         now, turn = self._clock.monotonic(), self._turns.get(key.address)
         if turn is not None and turn.not_before > now:
             return
-        if key.hosts and len(self._wanted) < WANTED_MAX:
-            self._wanted.setdefault(key.address, source_of(key))
+        if key.hosts:
+            near, others = neighbourhood(peer), [by for _, by in self._wanted.values()]
+            if len(others) < WANTED_MAX and others.count(near) < OF_ONE_ADDRESS:
+                self._wanted.setdefault(key.address, (source_of(key), near))
         elif turn is not None:
             turn.due = now
 
@@ -87,7 +92,7 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
         """Ask what is due, and one of the addresses that requests have named."""
         await super().step()
         if self._wanted:
-            source = self._wanted.pop(next(iter(self._wanted)))
+            source, _ = self._wanted.pop(next(iter(self._wanted)))
             await self._turn(source, self._turns.setdefault(source.base, FetchTurn(0.0)))
             await self._forget()
 

@@ -96,12 +96,18 @@ def _comparable(rule: CompiledRule, folder: str) -> dict[str, JSON]:
 
 
 def _action(action: CompiledAction, folder: str) -> dict[str, JSON]:
-    """Its target by name: a change of a target is shown once, as one of the target."""
+    """
+    The action's fields by their path in the file. Its target is a name: a change of a target is
+    shown once, as one of the target.
+    """
     fields: dict[str, JSON] = plain(action, folder)
+    spec = fields.pop("spec")
     for name, value in msgspec.structs.asdict(action.spec).items():
         if isinstance(value, Target):
-            fields["spec"][name] = value.name
-    return fields
+            spec[name] = value.name
+    if "body_kind" in spec:
+        spec[spec.pop("body_kind")] = spec.pop("body", None)
+    return fields | (spec if action.id == action.kind else {action.kind: spec})
 
 
 def _settings(ruleset: Ruleset) -> dict[str, JSON]:

@@ -79,7 +79,7 @@ class Rig:
             clock=self.clock,
             ids=self._ids,
             observe=self._seen.observe,
-            checks=IntakeChecks(lambda _: (ELSEWHERE,), keys=self._keys, asks=self._keys.ask),
+            checks=IntakeChecks(lambda _: (ELSEWHERE,), keys=self._keys, asks=self._keys),
         )
         self._dispatching = self._loop.create_task(dispatcher.run())
 

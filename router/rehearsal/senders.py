@@ -43,13 +43,20 @@ class TrialKeys(msgspec.Struct, frozen=True):
         """What stands at its address."""
         return self.published.get(key.address)
 
-    def want(self, key: PublishedKey) -> None:
+    def want(self, key: PublishedKey, peer: str) -> None:
         """There is nothing more to fetch."""
 
-    async def ask(self, _live: LiveRuleset, wanted: Introspection) -> bytes:
+    def remembered(self, ask: Introspection) -> bytes | None:
+        """None: each token is asked about."""
+
+    async def ask(
+        self,
+        live: LiveRuleset,  # noqa: ARG002 - as the protocol names it
+        ask: Introspection,
+    ) -> bytes:
         """Whether the token is the one that the trial's sender has."""
-        holds = wanted.token == self.published.get(wanted.url)
-        return encode_json({"active": holds, **self.claims.get(wanted.url, {})})
+        holds = ask.token == self.published.get(ask.url)
+        return encode_json({"active": holds, **self.claims.get(ask.url, {})})
 
 
 def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 
-from router.clock import SteadyClock
+import msgspec
+
+from router.clock import LONG_MS, Doubt, SteadyClock
 from router.errors import StoreUnavailable
 from router.log import Log
-from router.store.protocol import OperatorStore
+from router.operator.attention import of_clock
+from router.store.protocol import Store
+from router.store.values import CLOCK_DOUBT, CLOCK_SEEN
 
 INTERVAL_S = 1.0
 SLEWED_MS = 2_000
@@ -14,12 +18,15 @@ NOISE_MS = 5
 """Nothing to run after: the clock must not go to and fro."""
 NOTE_S = 60.0
 """How often the time is noted, for the next start."""
+DOUBT_MS = 3_600_000
+"""So long after the start a clock is believed that is far ahead of the time last noted."""
 
 
 class ClockSync:
     """
-    Lets the steady clock follow the machine's. Small differences it takes over in passing. After a
-    step only wall time moves, and the store keeps by how much: nobody waits longer or shorter.
+    Lets the steady clock follow the machine's; that of a shared store goes by the store. Small
+    differences it takes over in passing. After a step only wall time moves, and the store keeps by
+    how much: nobody waits longer or shorter.
 
     `stepped` is called at each step.
     """
@@ -28,7 +35,7 @@ class ClockSync:
         self,
         *,
         clock: SteadyClock,
-        store: OperatorStore,
+        store: Store,
         log: Log,
         stepped: Callable[[], None],
     ) -> None:
@@ -40,11 +47,12 @@ class ClockSync:
 
     async def begin(self) -> None:
         """
-        Before anything is due: did the clock go back while the router was down?
+        Before anything is due: did the clock go back while the router was down, or far on?
 
         Raises:
             StoreUnavailable: nothing is known.
         """
+        await self._doubt()
         ms = await self._note()
         if ms < -SLEWED_MS:
             self._say("the clock went back while the router was down", ms)
@@ -52,7 +60,7 @@ class ClockSync:
     async def run(self) -> None:
         """Look for ever; what the store cannot take now is tried again at the next turn."""
         while True:
-            await self._clock.sleep(INTERVAL_S)
+            await self._clock.sleep(NOTE_S if self._store.shared else INTERVAL_S)
             try:
                 await self.step()
             except StoreUnavailable as error:
@@ -65,7 +73,7 @@ class ClockSync:
         Raises:
             StoreUnavailable: the clock has followed; the store learns of it at the next turn.
         """
-        ms = self._clock.drift()
+        ms = 0 if self._store.shared else self._clock.drift()
         if abs(ms) > SLEWED_MS:
             self._clock.step(ms)
             self._note_at = self._clock.monotonic()
@@ -81,6 +89,17 @@ class ClockSync:
             await self._note()
         except StoreUnavailable as error:
             self._log.error("the time could not be noted", error=str(error))
+
+    async def _doubt(self) -> None:
+        """Nobody can tell a clock that was set on from a router that was down: give people time."""
+        kept, now = await self._store.recall("clock/"), self._clock.ledger()
+        doubt, seen = msgspec.convert(kept.get(CLOCK_DOUBT), Doubt | None), kept.get(CLOCK_SEEN)
+        if seen is not None and now - seen > LONG_MS:
+            doubt = Doubt(seen + self._clock.offset, now + DOUBT_MS)
+            await self._store.remember({CLOCK_DOUBT: doubt})
+        self._clock.doubt = doubt
+        for one in of_clock(self._clock):
+            self._log.warning(one.text)
 
     def _say(self, what: str, ms: int) -> None:
         self._stepped()

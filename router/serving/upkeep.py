@@ -24,8 +24,8 @@ JOURNAL_MOST = 128 * 1024 * 1024
 class Upkeep:
     """
     Keeps the store within `server.retention`; `full`: it is nearly so, deliveries are refused.
-    `size` is how many bytes it has, None: nobody has looked yet. Ages go by ledger time. What is
-    `claimed` here no other node does.
+    `size` is how many bytes it has, None: nobody has looked yet. Ages go by ledger time; while the
+    clock is doubtful nothing is removed. What is `claimed` here no other node does.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Upkeep:
             self.full = full
             say = self._log.error if full else self._log.info
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
-        if not await self._claimed("prune", CLAIM_MS):
+        if self._clock.doubted() or not await self._claimed("prune", CLAIM_MS):
             return 0
         now, ruleset = self._clock.ledger(), self._live.current.ruleset
         trims = size >= TRIM_AT * ruleset.server.retention.max_size

@@ -355,13 +355,11 @@ class Store(DispatchStore, OperatorStore, NodeStore, Protocol):
     The whole, for whoever opens and closes it.
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
-    `remark` is what is worth knowing about this machine's database, if anything. `fingerprint_key`
-    is random, and the same for all nodes; empty where there is only one.
+    `fingerprint_key` is random, and the same for all nodes; empty where there is only one.
     """
 
     failure: asyncio.Future[str]
     fingerprint_key: bytes
-    remark: str | None
 
     @property
     def reads(self) -> StoreReads:

@@ -105,6 +105,10 @@ name. May raise StoreUnavailable.
 """
 
 
+CLOCK_SEEN = "clock/seen"
+"""The fact that keeps the ledger time last seen."""
+CLOCK_DOUBT = "clock/doubt"
+"""The fact that keeps the last `Doubt` of the clock."""
 CLAIM_MS = 30_000
 """What one node does for all is left to it for so long after it last said so."""
 

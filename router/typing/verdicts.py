@@ -23,6 +23,7 @@ from router.typing.lattice import (
     TEXT,
     TRUE,
     Type,
+    elements,
     said_of,
     stored,
     word,
@@ -34,6 +35,8 @@ from router.typing.run import TypeScope, TypeWalk, alike, denied, span_of
 _PAIRS_MAX = 64
 _TIMES = frozenset({"timestamp", "date", "day"})
 _NEVER_EMPTY = frozenset({"payload", "headers", "delivery"})
+_NAMING = ("login", "name", "title", "email", "key", "id")
+"""Fields of an object by which a text that it is compared with most likely names it."""
 _AN_ID = re.compile(r"(?:\b|_)id\Z|Id\Z")
 """The end of an id's name: none is 0, so its truth is its presence."""
 
@@ -255,10 +258,20 @@ def _never_equal(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     if kind.surely(BOOLEAN) and literal.value in ("true", "false"):
         fixed = run.replaced(node, literal, str(literal.value))
         hint = FixHint(f"write {literal.value} without quotes", fixed)
-    elif kind.surely(LIST):
-        other = run.source(a if literal is b else b)
-        hint = f"write contains({other}, {run.source(literal)})"
+    elif kind.surely(LIST | OBJECT):
+        hint = _within(run.source(a if literal is b else b), kind, run.source(literal))
     run.note("never-equal", message, node, hint)
+
+
+def _within(said: str, kind: Type, literal: str) -> str | None:
+    """How to compare a text with what a list holds, or with the field that names an object."""
+    each = elements(kind) if kind.surely(LIST) else kind
+    name = next((n for n in _NAMING if n in each.fields and each.fields[n].kinds & TEXT), None)
+    if not kind.surely(LIST):
+        return name and f"write {said}.{name} == {literal}"
+    if not each.surely(OBJECT):
+        return f"write contains({said}, {literal})"
+    return name and f"write contains({said}[].{name}, {literal})"
 
 
 def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from router.model.addresses import parse_address
 
 HOPS_MAX = 20
 _PORT = re.compile(r"([0-9.]+):[0-9]{1,5}|\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?")
 """An address with its port: `192.0.2.1:4711`, `[2001:db8::1]:4711`."""
 
-Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
@@ -53,15 +54,6 @@ class Peers:
             if not self.trusts(text):
                 break
         return best
-
-
-def parse_address(text: str) -> Address | None:
-    """The address, v4-mapped ones as v4; None if it is not one."""
-    try:
-        parsed = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def is_loopback(address: str) -> bool:

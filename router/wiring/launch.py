@@ -117,8 +117,6 @@ async def _with_store(
     log = logs.get("router")
     for warning in warnings:
         log.warning(warning)
-    if store.remark is not None:
-        log.info(store.remark)
     if store.shared:
         live = await asyncio.to_thread(source.fingerprinted, live, store.fingerprint_key)
     joined = await join(store, node_card(live, node_name(address)), clock)

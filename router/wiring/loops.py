@@ -28,16 +28,17 @@ def loops_of(server: "Server") -> dict[str, Loop]:
         "recoveries": server.recoveries.run,
         "signal": server.signal.run,
         "heartbeats": server.signal.beat,
+        "clock": server.clock_sync.run,
         "loop": partial(watch_lateness, server.clock, server.metrics.loop_late),
     }
     if server.manager.watchdog_s:
         loops["manager"] = server.manager.watch
     if not server.store.shared:
-        return loops | {"clock": server.clock_sync.run}
+        return loops
     changes = StoreChanges(
         server.signal, server.store.reads, clock=server.clock, log=logs.get("signal")
     )
-    return loops | {  # the clock is the store's
+    return loops | {
         "changes": changes.run,
         "nodes": server.nodes.run,
         "lateness": server.nodes.watch,

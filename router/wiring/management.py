@@ -21,7 +21,6 @@ from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
 from router.providers.published_ranges import RangesSource
-from router.providers.waiting import Introspection
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import FactStore
@@ -184,13 +183,7 @@ def questions(live: LiveRef, clock: Clock, fetches: Fetches) -> Asks:
     def client(base: str) -> AbstractAsyncContextManager[Sends]:
         return api_client(live.current.ruleset, base, ASKED_WITHIN_S)
 
-    log = logs.get("tokens")
-    introspector = Introspector(open_client=client, clock=clock, log=log, fetches=fetches)
-
-    async def ask(rules: LiveRuleset, wanted: Introspection) -> bytes | None:
-        return await introspector.ask(wanted, rules.secrets.value(wanted.client_secret))
-
-    return ask
+    return Introspector(open_client=client, clock=clock, log=logs.get("tokens"), fetches=fetches)
 
 
 def _client(live: LiveRef, base: str) -> AbstractAsyncContextManager[Sends]:

@@ -16,7 +16,7 @@ from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.target import TargetChange
-from router.operator.attention import HELD
+from router.operator.attention import HELD, of_clock
 from router.operator.overview import ServerNow
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
@@ -310,7 +310,7 @@ class Server:
             rebuild=self.source.rebuild,
             write_counts=self.counting.flush_soon,
             server_now=lambda: ServerNow(
-                self.reloader.state, self.quiet.silent(), self.dispatch.held
+                self.reloader.state, self.quiet.silent(), self.dispatch.held, of_clock(clock)
             ),
         )
 

@@ -192,7 +192,8 @@ class Decoder:
             value = read(node)
             return FAULTY if value is FAULTY else kind(node=node, **{field: value})
         if not isinstance(node, Mapping):
-            return self._unexpected(node, f"a mapping ({kind.called})", hidden=kind.hidden)
+            expected = f"a mapping ({kind.called})"
+            return self._unexpected(node, expected, kind.example, hidden=kind.hidden)
         return FAULTY if kind.shorthand and self._collided(node) else self._fields(node, kind)
 
     def _fields(self, node: Mapping, kind: type[Entry]) -> Entry:
@@ -237,6 +238,7 @@ class Decoder:
             self._beside(name, kind, node)
             or meaning(name, near, fix=not taken)
             or self._home(name)
+            or (kind.example and f"write {kind.example}")
             or f"known keys: {', '.join(names)}"
         )
         self._fault("unknown-key", f"unknown key '{shown(name)}' in {kind.called}", key, hint)
@@ -249,9 +251,13 @@ class Decoder:
             if inner is not None and name in self._keys.get(inner, ()):
                 return f"'{name}' belongs under '{other.name}:'"
         around = self._around[-2] if len(self._around) > 1 else kind
-        if around is kind or name not in self._keys[around]:
+        if around is kind:
             return None
-        return f"'{name}' belongs one level up, beside the other keys of {around.called}"
+        beside = f"one level up, beside the other keys of {around.called}"
+        if name in self._keys[around]:
+            return f"'{name}' belongs {beside}"
+        foreign = self._refused.get((around.__name__, name))
+        return f"'{foreign.meant}' is meant, {beside}" if foreign and foreign.meant else None
 
     def _home(self, name: str) -> str | None:
         """Where a key belongs that stands in the wrong mapping: nearly always an indentation."""
@@ -268,8 +274,10 @@ class Decoder:
 
     # -- faults -------------------------------------------------------------------------------
 
-    def _unexpected(self, node: Node, expected: str, *, hidden: bool = False) -> Any:
-        hint, found = None, described(node)
+    def _unexpected(
+        self, node: Node, expected: str, example: str = "", *, hidden: bool = False
+    ) -> Any:
+        hint, found = (f"write {example}" if example else None), described(node)
         if hidden and isinstance(node, Scalar) and not means_nothing(node):
             self.report.source.hide(node.start, node.end)
             found, hint = "a text", "a value is never written here: {env: VARIABLE}, {file: PATH}"

@@ -93,6 +93,7 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
     required: ClassVar[tuple[str, ...]] = ()
     hidden: ClassVar[bool] = False
     key_rules: ClassVar[tuple[KeyRule, ...]] = ()
+    example: ClassVar[str] = ""
 
     def at(self, key: str) -> Node:
         """The value of a key for a message to point at; the entry itself if it has none."""
@@ -115,11 +116,12 @@ def named(
     required: tuple[str, ...] = (),
     hidden: bool = False,
     rules: tuple[KeyRule, ...] = (),
+    example: str = "",
 ) -> Callable[[type[E]], type[E]]:
     """
     Say of an entry class what messages call it, which key a lone scalar means (with `several` also
-    a lone list), which keys must be there, whether a text in its place is never shown, and what
-    its keys say of each other.
+    a lone list), which keys must be there, whether a text in its place is never shown, what its
+    keys say of each other, and an example for who writes something else.
     """
 
     def with_names(kind: type[E]) -> type[E]:
@@ -129,6 +131,7 @@ def named(
         kind.required = required or kind.required
         kind.hidden = hidden or kind.hidden
         kind.key_rules = rules
+        kind.example = example
         return kind
 
     return with_names

@@ -16,6 +16,7 @@ from router.yaml_source.source import Report, Source
 _VALUE = re.compile(r"""\s*(?:-\s+)*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?:-\s+)*(?=\S)""")
 _FLOW_VALUE = re.compile(r"""[{,\[]\s*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?=[^\s,\]}])""")
 _LAYOUT = re.compile(r"(?P<space> *)(?P<dash>(?:- +)*)(?:(?P<key>[\w./-]+\s*:(?:\s|$))|(?<=- )\S)")
+_FIRST_KEY = re.compile(r"\s*(?:- +)*[\w./-]+\s*")
 _QUOTED = r"""'[^']*'?|"[^"]*"?|`[^`]*`?"""
 """A text in quotes, which need not end."""
 _FLOW_SIGN = re.compile(rf"{_QUOTED}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|,")
@@ -63,7 +64,8 @@ def explain(error: yaml.YAMLError, report: Report) -> None:
     problem = "tab character" if tab else problem
     other = "this is not YAML: the text here does not fit the lines above"
     words = next((ours for theirs, ours in _WORDS if theirs in problem), other)
-    value = None if tab else _value_around(report.source, start)
+    own_key = "mapping values" in problem and _at_first_key(report.source, start)
+    value = None if tab or own_key else _value_around(report.source, start)
     if value is None:
         laid_out = any(word in words for word in _ABOUT_LAYOUT)
         hint = _indentation(report.source, start) if laid_out else None
@@ -180,6 +182,12 @@ def _indentation(source: Source, offset: int) -> str | None:
     return None
 
 
+def _at_first_key(source: Source, offset: int) -> bool:
+    """Whether the colon at `offset` is that of the line's first key: its value is not wrong."""
+    line, line_start = source.line_at(offset)
+    return bool(_FIRST_KEY.fullmatch(line[: offset - line_start]))
+
+
 def _value_around(source: Source, offset: int) -> str | None:
     """The value that YAML stumbled over, if it looks like an expression or a template."""
     line, line_start = source.line_at(offset)
@@ -231,6 +239,7 @@ def _looks_like_expression(value: str) -> bool:
         or value[0] in "!@`%*&"
         or bool(_OPERATOR.search(value.strip("|>")))
         or bool(re.fullmatch(r"['\"`]?[\w.]+\(.*\).*", value))
+        or bool(re.match(r"""(?:'[^']*'|"[^"]*") +[a-z]""", value))
     )
 
 

@@ -1,5 +1,6 @@
 """The machine's clock is set under a real router: its work goes on as if nobody had."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import MakeRig, Send
-from tests.acceptance.process import Rig, RouterProcess, free_ports
-from tests.acceptance.senders import code
+from tests.acceptance.process import Rig, RouterProcess, called, free_ports
+from tests.acceptance.senders import code, shop
 from tests.ledger import counts
 
 DAY_S = 86_400
@@ -106,3 +107,32 @@ def test_a_clock_that_goes_back_while_the_router_is_down(
     with rig.router() as router:
         goes_on(router, rig, 2)
         router.says("went back while the router was down")
+
+
+def test_a_machine_that_boots_with_a_wrong_clock_costs_nothing(
+    make_rig: MakeRig, send: Send, machine: Machine
+) -> None:
+    """Its retries are tried, and what it has is kept, if somebody sets it right within the hour."""
+    rig = retrying(make_rig, machine)
+    with rig.router() as router:
+        assert send(rig, shop(), 1).status_code == 200  # which no rule wants
+        assert send(rig, code(), 1).status_code == 200
+        goes_on(router, rig, 1)
+        assert router.stop() == 0
+    machine.set(400 * DAY_S)
+    with rig.router() as router:
+        goes_on(router, rig, 2)
+        router.says("past the store's last entry: if it is wrong, set it")
+        assert "clock" in attention(rig)
+        assert router.stop() == 0
+    machine.set(0)
+    with rig.router() as router:
+        goes_on(router, rig, 3)
+        assert "clock" not in attention(rig)
+        assert json.loads(called(rig, "store", "prune", "--json")[1])["deliveries"] == 0
+
+
+def attention(rig: Rig) -> set[str]:
+    """The kinds of what needs attention."""
+    _, out, _ = called(rig, "status", "--json")
+    return {one["kind"] for one in json.loads(out)["attention"]}

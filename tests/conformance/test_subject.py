@@ -46,3 +46,18 @@ async def test_it_goes_on_behind_each_page(store: Store, make: Maker) -> None:
     await store.accept_all(all_hers)
     ids = [one.stored.delivery.id for one in await found(store, ANN)]
     assert ids == [one.delivery.id for one in all_hers]
+
+
+async def test_an_event_is_taken_by_its_whole_name(store: Store, make: Maker) -> None:
+    """None of its batch whose name only resembles it: with them others' events would be erased."""
+    names = ("push", "push.x", "a.push", "Push", "pus", "push")
+    batch = make.acceptance(
+        events=[make.event(n, b"%d" % n, name=name) for n, name in enumerate(names)],
+        jobs=[make.job(event_index=n, event=name) for n, name in enumerate(names)],
+        event_count=len(names),
+    )
+    await store.accept(batch)
+    (one,) = await found(store, Selector(event="push"))
+    assert (one.events, one.whole) == ({0, 5}, False)
+    assert [job.event_index for job in one.jobs] == [0, 5]
+    assert await found(store, Selector(event="pu")) == []

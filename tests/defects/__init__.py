@@ -8,7 +8,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
-`tracing.py`, `redacting.py`, `restarts.py` and `erasing.py` list them.
+`tracing.py`, `redacting.py`, `restarts.py`, `erasing.py` and
+`survived.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -42,6 +43,7 @@ from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
 from tests.defects.shared_store import SHARED_STORE
 from tests.defects.short_way import SHORT_WAY
+from tests.defects.survived import SURVIVED
 from tests.defects.testing_rules import TESTING_RULES
 from tests.defects.tracing import TRACING
 from tests.defects.whole_requests import WHOLE_REQUESTS
@@ -83,4 +85,5 @@ ALL = (
     *RESTARTS,
     *PEOPLES_DATA,
     *ERASING,
+    *SURVIVED,
 )

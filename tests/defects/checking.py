@@ -93,4 +93,14 @@ CHECKING = (
         f"{_FIXING}"
         "::test_of_answers_that_overlap_the_first_is_written_before_the_second_is_looked_at",
     ),
+    defect(
+        360,
+        "a field of a sender whose name is misspelt is a second mistake",
+        Edit(
+            "router/config/language.py",
+            "self._written_providers() - self.context.providers.keys():",
+            "not self.context.providers:",
+        ),
+        "golden/test_golden.py::test_a_wrong_file_is_answered_like_this",
+    ),
 )

@@ -63,8 +63,8 @@ PROVED_ELSEWHERE = (
         "one sender's slow issuer takes every slot there is",
         Edit(
             "router/intake/awaiting.py",
-            "elif self._taken[endpoint] >= SLOTS:",
-            "elif self._taken.total() >= SLOTS:",
+            "in self._asking.items() if name == endpoint]",
+            "in self._asking.items() if name]",
         ),
         f"{_INTAKE}::test_one_sender_s_proof_delays_nobody_else",
     ),
@@ -99,5 +99,38 @@ PROVED_ELSEWHERE = (
             "int.from_bytes(head[head.lastindex]) > 0",
         ),
         "unit/providers/test_keys.py::test_a_random_secret_is_none_of_a_pair",
+    ),
+    defect(
+        305,
+        "a stranger with many connections takes all the questions there are",
+        Edit(
+            "router/intake/awaiting.py",
+            "len(taken) >= SLOTS or taken.count(near) >= OF_ONE_ADDRESS:",
+            "len(taken) >= SLOTS:",
+        ),
+        f"{_INTAKE}::test_of_the_slots_one_address_has_two",
+        "acceptance/test_issuer.py::"
+        "test_a_stranger_s_forged_tokens_keep_nobody_else_from_being_asked_about",
+    ),
+    defect(
+        306,
+        "a stranger's made-up certificates keep the genuine one from being fetched",
+        Edit(
+            _KEYS,
+            "len(others) < WANTED_MAX and others.count(near) < OF_ONE_ADDRESS:",
+            "len(others) < WANTED_MAX:",
+        ),
+        "unit/provider_calls/test_keys.py::"
+        "test_a_stranger_s_made_up_addresses_keep_no_genuine_one_out",
+    ),
+    defect(
+        319,
+        "what was answered a moment ago is refused while strangers are asked about",
+        Edit(
+            "router/intake/awaiting.py",
+            "elif (answer := self._asks.remembered(verdict.ask)) is None:",
+            "elif (answer := None) is None:",
+        ),
+        f"{_INTAKE}::test_a_token_that_is_being_asked_about_is_not_asked_about_again",
     ),
 )

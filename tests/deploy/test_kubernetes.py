@@ -50,8 +50,8 @@ def manifests(overlay: str) -> Manifests:
 
 
 @pytest.fixture(params=OVERLAYS)
-def monitored(request: pytest.FixtureRequest, tmp_path: Path) -> Manifests:
-    """An overlay with the component that its comment names."""
+def extended(request: pytest.FixtureRequest, tmp_path: Path) -> Manifests:
+    """An overlay with the components that its comment names."""
     shutil.copytree(FOLDER, tmp_path / "k")
     file = tmp_path / "k" / request.param / "kustomization.yaml"
     text, count = re.subn("^# (?=components: )", "", file.read_text("utf-8"), flags=re.MULTILINE)
@@ -251,24 +251,37 @@ MONITOR_FIELDS = {
 """Of the operator's own definition what is used here: no schema of it is to be had."""
 
 
-def test_prometheus_finds_the_admin_listener_and_may_ask_it(monitored: Manifests) -> None:
-    monitor = monitored["ServiceMonitor", "router"]["spec"]
+def test_prometheus_finds_the_admin_listener_and_may_ask_it(extended: Manifests) -> None:
+    monitor = extended["ServiceMonitor", "router"]["spec"]
     [endpoint] = monitor["endpoints"]
     assert set(monitor) == MONITOR_FIELDS["ServiceMonitor.spec"]
     assert set(endpoint) == MONITOR_FIELDS["endpoints"]
     wanted = monitor["selector"]["matchLabels"].items()
-    chosen = [one for (kind, _), one in monitored.items() if kind == "Service"]
+    chosen = [one for (kind, _), one in extended.items() if kind == "Service"]
     [service] = [one for one in chosen if wanted <= one["metadata"]["labels"].items()]
     assert [port["name"] for port in service["spec"]["ports"]] == [endpoint["port"]]
     assert service["metadata"]["labels"][monitor["jobLabel"]] == "router"  # the job of the alerts
     assert endpoint["path"] == "/metrics"
-    [entry] = monitored["NetworkPolicy", "router-metrics"]["spec"]["ingress"]
+    [entry] = extended["NetworkPolicy", "router-metrics"]["spec"]["ingress"]
     assert entry["ports"] == [{"port": endpoint["port"]}]
     told = (FOLDER / "monitoring" / "kustomization.yaml").read_text("utf-8")
     credentials = endpoint["authorization"]["credentials"]
     assert f"secret generic {credentials['name']} --from-literal={credentials['key']}=" in told
-    core = [one for (kind, _), one in monitored.items() if kind != "ServiceMonitor"]
+    core = [one for (kind, _), one in extended.items() if kind != "ServiceMonitor"]
     assert faults(core) == []
+
+
+def test_the_ingress_leads_to_the_public_listener_and_is_the_base_url(extended: Manifests) -> None:
+    spec = extended["Ingress", "router"]["spec"]
+    [rule], [tls] = spec["rules"], spec["tls"]
+    [path] = rule["http"]["paths"]
+    [backend] = path["backend"].values()
+    service = extended["Service", backend["name"]]["spec"]
+    assert [port["name"] for port in service["ports"]] == [backend["port"]["name"]] == ["hooks"]
+    assert tls["hosts"] == [rule["host"]]
+    [pod] = extended["Deployment", "router"]["spec"]["template"]["spec"]["containers"]
+    given = {one["name"]: one["value"] for one in pod["env"]}
+    assert given["ROUTER_BASE_URL"] == f"https://{rule['host']}"
 
 
 def commands() -> Iterator[list[str]]:

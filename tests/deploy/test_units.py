@@ -16,6 +16,27 @@ from tests.deploy.rules import GRACE_S, PORT, SOCKETS
 FOLDER = ROOT / "deploy"
 UNIT = (FOLDER / "router.service").read_text("utf-8")
 SOCKET = (FOLDER / "router.socket").read_text("utf-8")
+DEPLOYING = (FOLDER / "deploying.conf").read_text("utf-8")
+KEEP_SUDO_OUT = {
+    "CapabilityBoundingSet",
+    "DynamicUser",
+    "LockPersonality",
+    "MemoryDenyWriteExecute",
+    "NoNewPrivileges",
+    "PrivateDevices",
+    "ProtectClock",
+    "ProtectHostname",
+    "ProtectKernelLogs",
+    "ProtectKernelModules",
+    "ProtectKernelTunables",
+    "RestrictAddressFamilies",
+    "RestrictNamespaces",
+    "RestrictRealtime",
+    "RestrictSUIDSGID",
+    "SystemCallArchitectures",
+    "SystemCallFilter",
+}
+"""Settings under which a user other than root can gain no rights: see systemd.exec(5)."""
 
 
 def settings(text: str) -> dict[str, list[str]]:
@@ -57,7 +78,16 @@ def test_the_socket_is_the_public_listener_s() -> None:
         assert "router.socket" in settings(UNIT)[order][0].split()
 
 
-def test_systemd_takes_both_units(tmp_path: Path) -> None:
+def test_the_drop_in_takes_back_what_keeps_sudo_out() -> None:
+    assert settings(UNIT).keys() & KEEP_SUDO_OUT <= settings(DEPLOYING).keys()
+
+
+@pytest.mark.parametrize(
+    "dropped_in",
+    ["", DEPLOYING, re.sub("^# (?=[A-Z]\\w+=)", "", DEPLOYING, flags=re.M)],
+    ids=["alone", "deploying", "with sudo"],
+)
+def test_systemd_takes_the_units(dropped_in: str, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not on this machine")
     program = tmp_path / "router"
@@ -66,6 +96,8 @@ def test_systemd_takes_both_units(tmp_path: Path) -> None:
     units = [tmp_path / f"router.{kind}" for kind in ("service", "socket")]
     for unit, text in zip(units, (UNIT, SOCKET), strict=True):
         unit.write_text(text.replace("/opt/router/bin/router", str(program)), "utf-8")
+    (tmp_path / "router.service.d").mkdir()
+    (tmp_path / "router.service.d" / "deploying.conf").write_text(dropped_in, "utf-8")
     ran = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *map(str, units)],
         capture_output=True,
@@ -73,5 +105,5 @@ def test_systemd_takes_both_units(tmp_path: Path) -> None:
         check=False,
         env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning"},
     )
-    ours = [line for line in ran.stderr.splitlines() if "router." in line]
+    ours = [line for line in ran.stderr.splitlines() if re.search(r"router\.|deploying", line)]
     assert ours == []

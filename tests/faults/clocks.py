@@ -6,7 +6,7 @@ The wall clock jumps, drifts and repeats itself, while work goes on.
 The real dispatcher under virtual time (`tests.sim`), with the steady clock and the loop that lets
 it follow: deliveries come for a minute, actions fail and are tried again. Twenty seconds in the
 wall clock does what its pattern says; the monotonic clock goes on as ever. Every job must end, none
-may wait more than 60 s longer than it had to, and at most once may it run earlier. In two patterns
+may wait more than 60 s longer than it had to, and at most once may it run earlier. In four patterns
 the router is down as it happens.
 """
 
@@ -28,7 +28,7 @@ from router.model.job import ActionKind, Attempt, Job, NewJob, Outcome, Settleme
 from router.model.settings import TargetLimits
 from router.serving.clock_sync import ClockSync
 from router.store.protocol import Store
-from router.store.values import Acceptance, LeaseBatch, Settled
+from router.store.values import CLOCK_SEEN, Acceptance, LeaseBatch, Settled
 from tests.faults.telling import reported, say, verdict
 from tests.sim.loop import START_MS, SimClock, simulate
 from tests.sim.world import (
@@ -79,8 +79,10 @@ PATTERNS: dict[str, Pattern] = {
     "a leap second is left out": jump(1_000),
     "24 h back over a restart": jump(-24 * HOUR_MS),
     "summer time ends over a kill": jump(-HOUR_MS),
+    "400 days on over a restart, and right again": jump(9_600 * HOUR_MS, back_after=15),
+    "400 days on over a kill": jump(9_600 * HOUR_MS),
 }
-RESTARTS = {"24 h back over a restart": True, "summer time ends over a kill": False}
+RESTARTS = {name: "kill" not in name for name in PATTERNS if "over a" in name}
 """Where the router is down from AT_S - 1 to AT_S + 1, and whether it ended of itself."""
 
 
@@ -107,6 +109,8 @@ class Seen:
 class ClockLedger(CheckedLedger):
     """Also notes, by monotonic time, when each job is to be tried again."""
 
+    shared = False
+
     def __init__(self, world: "ClockWorld") -> None:
         super().__init__(world)
         self._of = world
@@ -128,6 +132,7 @@ class ClockLedger(CheckedLedger):
         await self.pause()
         clock = self._of.clock
         ms, self.kept, self.last_seen = clock.offset - self.kept, clock.offset, clock.ledger()
+        self.facts[CLOCK_SEEN] = self.last_seen
         return ms
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:

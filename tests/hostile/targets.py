@@ -248,6 +248,8 @@ answers(
     CHUNKED + b"2\r\nabcdef\r\n0\r\n\r\n",
 )
 answers("network", "chunks_that_stop", CHUNKED + b"5\r\nab")
+CAPITALS = OK + b"TRANSFER-Encoding: Chunked\r\n\r\n"
+answers("network", "chunks_in_capitals_that_stop", CAPITALS + b"2\r\nab\r\n")
 answers("network", "no_http", b"<html>HTTP/0.9 says hello</html>\r\n")
 
 

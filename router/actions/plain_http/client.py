@@ -127,7 +127,7 @@ class ClientConnection(asyncio.Protocol):
     def _finish(self, found: HttpAnswer | Exception) -> None:
         """The end of the exchange; the connection waits for another one if it can."""
         exchange, self._exchange = self._exchange, None
-        if self._reader.reusable and not self._transport.get_write_buffer_size():
+        if self._reader.reusable:
             self._used = True
             self._client.keep(self)
         else:

@@ -10,7 +10,7 @@ from router.kinds.python import PythonSpec
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 
-@named("'python'", required=("call",))
+@named("'python'", required=("call",), example="{call: MODULE:FUNCTION}")
 class PythonEntry(Entry):
     """A `python` action: a function of a plugin."""
 

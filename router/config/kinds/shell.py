@@ -13,6 +13,7 @@ from router.config.units import Duration, Size
 from router.expressions import Template
 from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
+from router.suggest import did_you_mean
 from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named, needs, one
 
 _SHELL_NAME = re.compile(r"(?:ba|da|a|z|k)?sh")
@@ -37,7 +38,11 @@ class ShellLimitsEntry(Entry):
     files: Annotated[int | None, doc("Open files.", gt=0)] = None
 
 
-@named("'shell'", rules=(one("argv", "script"), needs("interpreter", "script")))
+@named(
+    "'shell'",
+    rules=(one("argv", "script"), needs("interpreter", "script")),
+    example="{argv: [PROGRAM, ARGUMENT]} or {script: 'LINES OF sh'}",
+)
 class ShellEntry(Entry):
     """A `shell` action: `argv` or `script`."""
 
@@ -260,7 +265,9 @@ def _program(context: LoadContext, word: SourceText, folder: Path) -> None:
         return
     if not file.is_file():
         message = f"there is no program '{word.shown}'"
-        hint = "relative to 'cwd', else to this file"
+        start = name.removesuffix(file.name)
+        beside = [start + one.name for one in file.parent.glob("*") if one.is_file()]
+        hint = did_you_mean(name, beside) or "relative to 'cwd', else to this file"
         if " " in name.strip():
             hint = f"write each argument by itself: [{', '.join(name.split())}]"
     elif not os.access(file, os.X_OK):

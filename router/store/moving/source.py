@@ -17,6 +17,7 @@ from router.store.postgres.runs import group_key
 from router.store.sqlite import clock_step
 from router.store.sqlite.fragments import PLACE_BITS
 from router.store.sqlite.writer_state import last_number
+from router.store.values import CLOCK_SEEN
 
 ROWS, BYTES = 2_000, 8 * 1024 * 1024
 """Of one batch, at most, but for its last row."""
@@ -296,7 +297,7 @@ def fingerprint(db: sqlite3.Connection) -> str:
         "SELECT max(n) FROM generations",
         "SELECT max(seq) FROM published",
         "SELECT beat FROM pulse",
-        f"SELECT value FROM facts WHERE name = '{clock_step.SEEN}'",
+        f"SELECT value FROM facts WHERE name = '{CLOCK_SEEN}'",
     ):
         hashed.update(repr(db.execute(sql).fetchone()).encode())
     hashed.update(str(last_number(db)).encode())

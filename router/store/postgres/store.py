@@ -40,6 +40,7 @@ from router.store.postgres.notices import tell
 from router.store.postgres.reader import PostgresReader
 from router.store.removal import Pruned, Retain
 from router.store.values import (
+    CLOCK_SEEN,
     Acceptance,
     Accepted,
     Died,
@@ -72,7 +73,6 @@ def _verb(
 class PostgresStore:
     """One router's side of the ledger that all of them share."""
 
-    remark: str | None = None
     shared = True
 
     def __init__(self, db: Database) -> None:
@@ -182,6 +182,7 @@ class PostgresStore:
 
     async def keep_clock(self) -> int:
         """The database's clock is everybody's, and no router sets it."""
+        await self.remember({CLOCK_SEEN: self._db.clock.ledger()})
         return 0
 
     async def cancel(

@@ -7,12 +7,12 @@ goes by ledger time; `ages` finds it for a recorded time.
 
 import sqlite3
 
-from router.clock import Clock
+import msgspec
+
+from router.clock import LONG_MS, Clock, Doubt
 from router.store.sqlite.fragments import OFFSET
 from router.store.sqlite.writer_state import Book
-
-SEEN = "clock/seen"
-"""The fact that keeps the ledger time last seen."""
+from router.store.values import CLOCK_DOUBT, CLOCK_SEEN
 
 BLUR_MS = 5_000
 """The clock takes small differences over in passing: a step is known that exactly."""
@@ -27,7 +27,7 @@ def resume(db: sqlite3.Connection, clock: Clock) -> None:
     """Ledger time goes on where it was, as far as anybody can tell: never before the last seen."""
     clock.resume(offset(db))
     row = db.execute(
-        "SELECT value FROM facts WHERE name = ? AND typeof(value) = 'integer'", (SEEN,)
+        "SELECT value FROM facts WHERE name = ? AND typeof(value) = 'integer'", (CLOCK_SEEN,)
     ).fetchone()
     if row is not None and clock.ledger() < row[0]:
         clock.resume(clock.now() - row[0])
@@ -41,14 +41,38 @@ def keep(book: Book) -> int:
     now, ahead = book.clock.ledger(), book.clock.offset
     if ms := ahead - offset(book.db):
         book.db.execute("UPDATE clock_steps SET ended = ? WHERE ended IS NULL", (now,))
+        if ms < 0:
+            _take_back(book.db, -ms, now)
         book.db.execute("INSERT INTO clock_steps (begun, ahead) VALUES (?, ?)", (now, ahead))
     book.db.execute(
         "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT (name) "
         "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
-        (SEEN, now, now + ahead),
+        (CLOCK_SEEN, now, now + ahead),
     )
     book.pages += 1
     return ms
+
+
+def _take_back(db: sqlite3.Connection, by: int, now: int) -> None:
+    """
+    A doubtful clock was wrong and is set right: ledger time goes on as it is, and what was recorded
+    before the doubt becomes as much younger as the clock went back.
+    """
+    row = db.execute("SELECT value FROM facts WHERE name = ?", (CLOCK_DOUBT,)).fetchone()
+    if row is None or (doubt := msgspec.json.decode(row[0], type=Doubt)).until <= now:
+        return
+    # The last minute before the doubt was not noted; the doubt itself began a day later at least.
+    given = {"by": by, "until": doubt.seen - offset(db) + LONG_MS}
+    db.execute(
+        "INSERT INTO clock_steps (begun, ended, ahead) SELECT :until, ended, ahead "
+        "FROM clock_steps WHERE ended > :until AND coalesce(begun, 0) < :until",
+        given,
+    )
+    db.execute(
+        "UPDATE clock_steps SET begun = begun + :by, ended = min(ended, :until) + :by, "
+        "ahead = ahead - :by WHERE coalesce(begun, 0) < :until",
+        given,
+    )
 
 
 def ages(db: sqlite3.Connection, recorded: str, now: int) -> str:

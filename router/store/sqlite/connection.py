@@ -11,15 +11,6 @@ from router.errors import StoreRefused
 from router.store.common import death_causes
 from router.store.sqlite import location
 
-FIXED_IN = (3, 51, 3)
-"""
-From here on SQLite is free of the race between a WAL reset and a second checkpointer.
-
-Ours cannot run into it: one connection writes and checkpoints, in one thread of the one process
-that holds the lock, and every other one is read-only. So an older SQLite is worth a word, for who
-opens the store with other tools, but nothing that needs an operator.
-"""
-
 WRITER = {
     "journal_mode": "wal",
     "synchronous": 2,
@@ -100,17 +91,6 @@ def open_in_memory() -> sqlite3.Connection:
     )
     db.create_function("cause_of", 4, death_causes.key_of, deterministic=True)
     return db
-
-
-def remark(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> str | None:
-    """What is worth knowing about the SQLite this Python uses, if anything."""
-    if version >= FIXED_IN:
-        return None
-    found, wanted = (".".join(map(str, numbers)) for numbers in (version, FIXED_IN))
-    return (
-        f"SQLite {found}, older than {wanted}: safe, as the router alone writes to "
-        "its store; let other programs only read it"
-    )
 
 
 def _opened(uri: str, path: Path, settings: Mapping[str, object]) -> sqlite3.Connection:

@@ -40,7 +40,6 @@ from router.store.sqlite.connection import (
     open_writer,
     refusal,
     refusing,
-    remark,
 )
 from router.store.sqlite.reader import P, SqliteReader, T
 from router.store.sqlite.writer import Writer
@@ -84,7 +83,6 @@ class SqliteStore:
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
     `on_commit` is called after every transaction with its writes and its seconds.
-    `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
 
     shared = False
@@ -103,7 +101,6 @@ class SqliteStore:
         self._counts = CopyCounts(clock, lambda: self._work(operations.write_copies))
         self._closed = False
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.remark = remark()
 
     async def start(self) -> None:
         """Open the file. Raises StoreRefused."""

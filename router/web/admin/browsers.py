@@ -3,8 +3,9 @@
 from collections.abc import Collection
 
 from router.egress import listens_locally
+from router.model.addresses import parse_address
 from router.web.admin.problems import Headers, Rejected
-from router.web.client_address import is_loopback, parse_address
+from router.web.client_address import is_loopback
 
 _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
 

@@ -12,7 +12,7 @@ from collections import OrderedDict
 import msgspec
 
 from router.clock import Clock
-from router.web.client_address import parse_address
+from router.model.addresses import neighbourhood
 
 ALLOWED = 10
 WINDOW_S = 60.0
@@ -21,7 +21,6 @@ PAUSE_S = 1.0
 HELD_MAX = 100
 """So many answers are held back at one time; past that they go at once."""
 KEPT = 1_000
-_OTHERS = "others"
 
 
 class _Window(msgspec.Struct):
@@ -52,7 +51,7 @@ class TokenThrottle:
 
     def wait_s(self, peer: str) -> int:
         """Seconds until this address's wrong tokens are answered at once again; 0: now."""
-        window = self._windows.get(_network(peer)) or self._others
+        window = self._windows.get(neighbourhood(peer)) or self._others
         left = window.ends_at - self._clock.monotonic()
         return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0
 
@@ -61,7 +60,7 @@ class TokenThrottle:
         now = self._clock.monotonic()
         while self._windows and next(iter(self._windows.values())).ends_at <= now:
             self._windows.popitem(last=False)
-        tried = self._window(_network(peer), now).tried
+        tried = self._window(neighbourhood(peer), now).tried
         fresh = digest not in tried
         tried.add(digest)
         return fresh
@@ -76,10 +75,3 @@ class TokenThrottle:
         self._windows.pop(name, None)
         fresh = self._windows[name] = _Window(now + WINDOW_S)
         return fresh
-
-
-def _network(peer: str) -> str:
-    """Who has one IPv6 address has a whole /64 of them."""
-    if (parsed := parse_address(peer)) is None:
-        return peer or _OTHERS
-    return str(parsed) if parsed.version == 4 else parsed.exploded[:19]

@@ -14,7 +14,7 @@ SHOWN = 20
 SLOWEST_SHOWN = 5
 _CLOSER = {
     "held": "/jobs", "reload": "/reload", "store": "#store", "dead": "/dead", "node": "/nodes",
-    "refused": "/refused",
+    "refused": "/refused", "clock": "#store",
 }  # fmt: skip
 
 

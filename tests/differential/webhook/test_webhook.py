@@ -1,5 +1,6 @@
 """Imported hooks do what adnanh/webhook does with them."""
 
+import hmac
 import json
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.differential.webhook.ours import ImportedRouter, rules_of
 from tests.differential.webhook.requests import HookRequest
 
 PARTS = 4
+ALGORITHMS = ("sha1", "sha256", "sha512")
 
 needs_webhook = pytest.mark.skipif(peer.PROGRAM is None, reason="webhook is not installed")
 
@@ -59,6 +61,24 @@ def test_any_rule_decides_as_webhook_does(
     for request, their, ours in zip(requests, theirs, answers, strict=True):
         rule = next(hook["trigger-rule"] for hook in hooks if hook["id"] == request.hook)
         assert (ours.run is not None) == their, f"{rule}\n{request}\n{imported.text}"
+
+
+@pytest.mark.parametrize("kind", ["hmac", "hash"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_signature_is_proved_by_the_algorithm_of_the_hook_and_by_no_other(
+    tmp_path: Path, algorithm: str, kind: str
+) -> None:
+    rule = corpus.signed(algorithm=algorithm)
+    rule["match"]["type"] = f"payload-{kind}-{algorithm}"
+    hook = {"id": "h", "execute-command": "/bin/x", "trigger-rule": rule}
+    file = tmp_path / "hooks.json"
+    file.write_text(json.dumps([hook]))
+    body = b'{"a": 1}'
+    each = {name: hmac.new(corpus.SECRET.encode(), body, name).hexdigest() for name in ALGORITHMS}
+    requests = [HookRequest("h", body, headers={"X-Sig": sign}) for sign in each.values()]
+    answers = ImportedRouter(rules_of(file), tmp_path, runs=False).answers(requests)
+    ran = [name for name, one in zip(each, answers, strict=True) if one.run is not None]
+    assert ran == [algorithm]
 
 
 @needs_webhook

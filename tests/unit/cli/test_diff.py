@@ -95,7 +95,7 @@ def test_what_rules_say_and_what_that_does(router: Router, generation: str) -> N
         "  ~ big  changed",
         f'      ~ match[0]: "{PRICES.format(500)}" → "{PRICES.format(300)}"',
         "  ~ erp  changed",
-        '      ~ actions.http.spec.path: "/orders" → "/orders/{{ payload.id }}"',
+        '      ~ actions.http.path: "/orders" → "/orders/{{ payload.id }}"',
         "",
         "3 deliveries (3 events) compared, 1 that no rule sees: 3 would differ",
         "",

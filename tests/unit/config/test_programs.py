@@ -62,3 +62,10 @@ def test_what_is_there_or_not_known_is_silent(folder: Path, shell: str) -> None:
 )
 def test_what_is_not_there_is_a_warning(folder: Path, shell: str, code: str, message: str) -> None:
     assert said(folder, shell) == [(code, message)]
+
+
+@pytest.mark.parametrize("folder_of_it", ["bin/", "./bin/"])
+def test_a_misspelt_program_is_found_beside(folder: Path, folder_of_it: str) -> None:
+    text = HEAD + f"      shell: {{argv: [{folder_of_it}god]}}\n"
+    found = load(text, path=str(folder / "rules.yaml"), env={}, thorough=True).diagnostics
+    assert [one.hint for one in found] == [f"did you mean '{folder_of_it}good'?"]

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
+from router.clock import Doubt
 from router.dispatch import DispatchSettings
 from router.dispatch.protocol import Results
 from router.errors import RenderError
@@ -248,6 +249,19 @@ async def test_a_job_too_old_is_dead_without_running(bench: Bench) -> None:
     await asyncio.sleep(0.1)
     assert bench.ledger.records["job_1"].reason == "too_old"
     assert bench.act.names() == ["job_0"]
+
+
+@on_bench
+async def test_while_the_clock_is_doubtful_no_job_is_too_old(bench: Bench) -> None:
+    await bench.start()
+    now = bench.clock.now()
+    bench.clock.doubt = Doubt(now - AGE_LIMIT_MS, now + 1_000)
+    for _ in range(2):
+        await bench.commit(*bench.new(due_at=now - AGE_LIMIT_MS - 1))
+        bench.dispatcher.wake("erp", now, "http")
+        await asyncio.sleep(1.1)
+    assert bench.act.names() == ["job_0"]
+    assert bench.ledger.records["job_1"].reason == "too_old"
 
 
 @on_bench

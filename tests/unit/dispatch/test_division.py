@@ -102,7 +102,8 @@ class Fleet:
         return sum(n.running if n.row.gone else n.may_use() for n in self.nodes)
 
     def rates(self) -> float:
-        return sum(node.share.most for node in self.living())
+        """Also of the dead: what they have begun within this second counts at the target."""
+        return sum(node.share.most for node in self.nodes if not node.reclaimed)
 
     def begins(self) -> None:
         """Two nodes that know what they were given."""
@@ -250,6 +251,16 @@ def test_what_a_dead_node_may_run_counts() -> None:
     dead = msgspec.structs.replace(_row("a", {ERP: 3}), gone=True)
     assert _divided(dead, _row("b", {ERP: 1}, running=1)) == {}
     assert _divided(_row("b", {ERP: 1}, running=1)) == {"b": {ERP: 4}}
+
+
+def test_what_a_dead_node_may_have_begun_counts_against_the_rate() -> None:
+    """The whole rate was its own, of a limit of one job; now four may run."""
+    limits, before = TargetLimits(4, 10.0), Shares(1, {ERP: TargetShare(1, 10.0)})
+    dead = ShareRow("a", before, {}, ShareReport(1, {ERP: TargetUse(1, 1)}), gone=True)
+    (waits,) = divided((dead, ShareRow("b")), lambda _target: limits, (ERP,))
+    assert (waits.node, waits.shares.given) == ("b", {ERP: TargetShare(3, 0.0)})
+    (alone,) = divided((ShareRow("b"),), lambda _target: limits, (ERP,))
+    assert alone.shares.given == {ERP: TargetShare(4, 10.0)}
 
 
 def test_who_has_not_taken_what_it_was_given_is_given_nothing_new() -> None:

@@ -91,7 +91,7 @@ class KnownKeys:
     def known(self, key: PublishedKey) -> bytes | None:
         return self.at.get(key.address)
 
-    def want(self, key: PublishedKey) -> None:
+    def want(self, key: PublishedKey, peer: str) -> None:
         self.wanted.append(key.address)
 
 
@@ -103,9 +103,13 @@ class Issuer:
         self.asked: list[bytes] = []
         self.answers = asyncio.Event()
         self.answers.set()
+        self.known: dict[bytes, bytes] = {}
 
-    async def ask(self, _live: LiveRuleset, wanted: Introspection) -> bytes | None:
-        self.asked.append(wanted.token)
+    def remembered(self, ask: Introspection) -> bytes | None:
+        return self.known.get(ask.token)
+
+    async def ask(self, live: LiveRuleset, ask: Introspection) -> bytes | None:
+        self.asked.append(ask.token)
         await self.answers.wait()
         return self.answer
 
@@ -137,9 +141,7 @@ class World:
             ids=Ids(random.Random(1)),
             observe=observe,
             refusals=self.refusals,
-            checks=IntakeChecks(
-                lambda _: self.ranges, lambda: self.full, self.keys, self.issuer.ask
-            ),
+            checks=IntakeChecks(lambda _: self.ranges, lambda: self.full, self.keys, self.issuer),
         )
 
     async def send(self, body: bytes = b'{"id": 1}', number: str = "w-1", **given: Any) -> Reply:

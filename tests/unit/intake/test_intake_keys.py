@@ -11,6 +11,7 @@ from router.model.settings import Endpoint
 from router.providers import Provider, bearer, builtin, ed25519
 from router.store.sqlite.store import SqliteStore
 from tests.builders import a_request, a_rule, a_ruleset
+from tests.clocks import settle
 from tests.unit.intake.test_intake import World, answer
 from tests.unit.providers.makers import a_definition, fixed_bytes, other_bytes
 
@@ -82,7 +83,7 @@ async def test_a_delivery_waits_for_the_answer(store: SqliteStore) -> None:
     world = asking(store)
     world.issuer.answers.clear()
     sending = asyncio.ensure_future(shown(world))
-    await asyncio.sleep(0)
+    await settle()
     assert (world.issuer.asked, sending.done()) == ([b"t"], False)
     world.issuer.answers.set()
     reply = await sending
@@ -105,31 +106,82 @@ async def test_what_does_not_hold_is_refused(
     assert world.refusals.recent(1)[0]["reason"] == reason
 
 
+def waiting(world: World, *tokens: tuple[str, str], path: bytes = b"/wh_y") -> list[Any]:
+    """Deliveries that wait: the token of each, and the address it came from."""
+    return [asyncio.ensure_future(shown(world, t, path, peer=peer)) for t, peer in tokens]
+
+
 async def test_one_sender_s_proof_delays_nobody_else(store: SqliteStore) -> None:
     """Its own further requests are answered 503 at once; another endpoint has slots of its own."""
     world = asking(store)
     world.issuer.answers.clear()
-    waiting = [asyncio.ensure_future(shown(world, f"t{n}")) for n in range(SLOTS)]
-    await asyncio.sleep(0)
-    assert (await shown(world, "late")).status == 503
+    several = waiting(world, *((f"t{n}", f"10.0.0.{n // 2}") for n in range(SLOTS)))
+    await settle()
+    assert (await shown(world, "late", peer="10.0.0.9")).status == 503
     assert world.refusals.recent(1)[0]["reason"] == "proof_busy"
     assert len(world.issuer.asked) == SLOTS
     assert (await world.send()).status == 200
-    other = asyncio.ensure_future(shown(world, path=b"/wh_z"))
-    await asyncio.sleep(0)
+    other = waiting(world, ("t", "10.0.0.0"), path=b"/wh_z")
+    await settle()
     assert len(world.issuer.asked) == SLOTS + 1
     world.issuer.answers.set()
-    assert [reply.status for reply in await asyncio.gather(*waiting, other)] == [200] * (SLOTS + 1)
+    replies = await asyncio.gather(*several, *other)
+    assert [reply.status for reply in replies] == [200] * (SLOTS + 1)
     assert (await shown(world, "again")).status == 200
 
 
-async def test_a_sender_that_leaves_gives_its_slot_back(store: SqliteStore) -> None:
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["203.0.113.7"],
+        ["203.0.113.7", "::ffff:203.0.113.7"],
+        [f"2001:db8:0:7::{n:x}" for n in range(30)],
+    ],
+    ids=["IPv4", "mapped", "IPv6"],
+)
+async def test_of_the_slots_one_address_has_two(store: SqliteStore, addresses: list[str]) -> None:
+    """A stranger with many connections delays no genuine delivery; of IPv6 a /64 is one address."""
     world = asking(store)
     world.issuer.answers.clear()
-    leaving = [asyncio.ensure_future(shown(world)) for _ in range(SLOTS)]
-    await asyncio.sleep(0)
+    forged = waiting(world, *((f"x{n}", addresses[n % len(addresses)]) for n in range(30)))
+    await settle()
+    assert [one.result().status for one in forged if one.done()] == [503] * 28
+    genuine = waiting(world, *((f"t{n}", f"2001:db8:0:{n}::7") for n in range(SLOTS - 2)))
+    await settle()
+    assert len(world.issuer.asked) == SLOTS
+    world.issuer.answers.set()
+    assert {reply.status for reply in await asyncio.gather(*genuine)} == {200}
+
+
+async def test_a_token_that_is_being_asked_about_is_not_asked_about_again(
+    store: SqliteStore,
+) -> None:
+    """A sender's burst needs one slot; and what was answered a moment ago needs none."""
+    world = asking(store)
+    world.issuer.answers.clear()
+    burst = waiting(world, *[("t", "10.0.0.1")] * 20)
+    await settle()
+    assert world.issuer.asked == [b"t"]
+    waiting(world, *((f"x{n}", f"10.0.1.{n}") for n in range(SLOTS)))
+    await settle()
+    world.issuer.known[b"known"] = b'{"active": true}'
+    assert (await shown(world, "known")).status == 200
+    assert (await shown(world, "unknown")).status == 503
+    world.issuer.answers.set()
+    assert {reply.status for reply in await asyncio.gather(*burst)} == {200}
+    assert len(world.issuer.asked) == SLOTS
+
+
+async def test_who_comes_and_goes_asks_no_more_than_who_stays(store: SqliteStore) -> None:
+    world = asking(store)
+    world.issuer.answers.clear()
+    leaving = waiting(world, ("t1", "10.0.0.1"), ("t2", "10.0.0.1"))
+    await settle()
     for one in leaving:
         one.cancel()
     await asyncio.gather(*leaving, return_exceptions=True)
+    assert (await shown(world, "t3", peer="10.0.0.1")).status == 503
     world.issuer.answers.set()
-    assert (await shown(world)).status == 200
+    await settle()
+    assert (await shown(world, "t3", peer="10.0.0.1")).status == 200
+    assert world.issuer.asked == [b"t1", b"t2", b"t3"]

@@ -191,6 +191,20 @@ async def test_the_audit_keeps_that_it_happened_and_not_to_whom(ledger: Ledger) 
     assert not ledger.is_held(ANN)
 
 
+async def test_of_two_texts_of_which_one_holds_the_other_nothing_is_left(ledger: Ledger) -> None:
+    """A name that goes first would leave `[erased]@example.com` behind: whose it was is plain."""
+    where = "contains([var.who[0].of[1], var.short, 'xann@example.comx'], payload.email)"
+    who = [{"of": ["ann@", ANN, "to ann@example.com"]}]
+    selector = Criteria(where=where, var={"who": who, "short": "ann"})
+    await ledger.take(ANN)
+    operator = ledger.operator()
+    await operator.cancel(ChangeRequest(selector=selector))
+    await operator.erase(EraseRequest(selector=selector))
+    _, cancel = await ledger.store.reads.audited(None, None, 10)
+    assert cancel.asked["selector"]["var"] == {"who": [{"of": ["[erased]"] * 3}], "short": "ann"}
+    assert cancel.asked["selector"]["where"].endswith("'[erased]'], payload.email)")
+
+
 async def test_what_has_open_jobs_goes_when_they_have_ended(ledger: Ledger) -> None:
     await ledger.take(ANN)
     await ledger.take(ANN, BOB)

@@ -12,10 +12,13 @@ from router.provider_calls.client import ProviderClient, hosts_of
 from router.provider_calls.fetches import Fetches
 from router.provider_calls.introspection import REMEMBERED_MAX, REMEMBERED_S, Introspector
 from router.providers.waiting import Introspection
+from router.rules.live import LiveRuleset, SecretValues
 from tests.api_server import Answer, ApiServer
+from tests.builders import a_ruleset
 from tests.clocks import JumpingClock
 
 PATH = "/introspect"
+LIVE = LiveRuleset(a_ruleset(), SecretValues({"ours": b"s:cret"}, {"ours": None}))
 
 
 class World:
@@ -31,9 +34,11 @@ class World:
             log=log.get("test"),
         )
 
-    async def ask(self, token: bytes = b"t", secret: bytes = b"s:cret") -> bytes | None:
+    async def ask(self, token: bytes = b"t") -> bytes | None:
+        """As whoever judges a request does."""
         wanted = Introspection(self.api.url + PATH, "rou:ter", "ours", token)
-        return await self.introspector.ask(wanted, secret)
+        known = self.introspector.remembered(wanted)
+        return await self.introspector.ask(LIVE, wanted) if known is None else known
 
 
 @pytest.fixture
@@ -60,10 +65,24 @@ async def test_a_good_answer_is_remembered_for_a_minute(api: ApiServer, world: W
     assert len(api.asked) == 3
 
 
-async def test_no_longer_than_the_token_holds(api: ApiServer, world: World) -> None:
-    ends = world.clock.now() // 1000 + 10
+@pytest.mark.parametrize(
+    ("holds_s", "asked"),
+    [
+        (10, ((0, 1), (9, 1), (10, 2), (10, 3))),
+        (86_400, ((0, 1), (REMEMBERED_S - 1, 1), (REMEMBERED_S, 2), (REMEMBERED_S + 1, 2))),
+        (10**300, ((0, 1), (REMEMBERED_S - 1, 1), (REMEMBERED_S, 2))),
+        (10**400, ((0, 1), (0, 2))),
+        (0, ((0, 1), (0, 2))),
+        (-(10**400), ((0, 1), (0, 2))),
+    ],
+    ids=["soon over", "a day", "for ever", "nonsense", "over", "long over"],
+)
+async def test_no_longer_than_the_token_holds_and_never_for_longer_than_a_minute(
+    api: ApiServer, world: World, holds_s: int, asked: tuple[tuple[float, int], ...]
+) -> None:
+    ends = world.clock.now() // 1000 + holds_s
     api.pages[PATH] = {"active": True, "exp": ends}
-    for elapsed, times in ((0, 1), (9, 1), (10, 2), (10, 3)):
+    for elapsed, times in asked:
         world.clock.elapsed = elapsed
         await world.ask()
         assert len(api.asked) == times

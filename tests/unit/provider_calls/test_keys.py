@@ -28,6 +28,7 @@ from tests.unit.provider_calls.test_ranges import Facts
 ROOT = Authority()
 BETWEEN = Authority("Test Intermediate", ROOT)
 NAME = "sign.example"
+HERE = "192.0.2.1"
 NOW_MS = int(time.time() * 1000)
 """Certificates are made for the present."""
 
@@ -95,7 +96,7 @@ async def test_a_rotated_key_is_fetched_when_it_is_missed(api: ApiServer, world:
     api.pages["/keys"] = a_key_set("2")
     await world.later(FLOOR_S + 1)
     assert len(api.asked) == 1
-    world.keys.want(world.ahead[0])
+    world.keys.want(world.ahead[0], HERE)
     await world.later(1)
     assert b'"kid": "2"' in (world.known or b"")
 
@@ -103,7 +104,7 @@ async def test_a_rotated_key_is_fetched_when_it_is_missed(api: ApiServer, world:
 async def test_many_who_miss_a_key_make_one_fetch(api: ApiServer, world: World) -> None:
     await world.keys.step()
     for _ in range(100):
-        world.keys.want(world.ahead[0])
+        world.keys.want(world.ahead[0], HERE)
         await world.later(FLOOR_S / 100)
     assert len(api.asked) <= 2
 
@@ -141,7 +142,7 @@ async def test_a_bad_answer_forgets_nothing(api: ApiServer, world: World, bad: A
 async def test_a_retry_after_is_kept_to_whoever_misses_a_key(api: ApiServer, world: World) -> None:
     api.script.append(Answer(429, "", {"Retry-After": "300"}))
     await world.keys.step()
-    world.keys.want(world.ahead[0])
+    world.keys.want(world.ahead[0], HERE)
     await world.later(299)
     assert len(api.asked) == 1
     await world.later(2)
@@ -151,7 +152,7 @@ async def test_a_retry_after_is_kept_to_whoever_misses_a_key(api: ApiServer, wor
 async def test_how_it_goes_is_told(api: ApiServer, world: World) -> None:
     address, wanted = world.ahead[0].base, world.certificate("/cert.pem")
     api.script.append(Answer(500, "oops"))
-    world.keys.want(wanted)
+    world.keys.want(wanted, HERE)
     await world.keys.step()
     now = world.clock.now()
     assert world.fetches.states() == {
@@ -175,8 +176,8 @@ async def test_a_certificate_is_fetched_once_a_request_names_it(
     api.pages["/cert.pem"] = chain
     wanted = world.certificate("/cert.pem")
     assert world.keys.known(wanted) is None
-    world.keys.want(wanted)
-    world.keys.want(wanted)
+    world.keys.want(wanted, HERE)
+    world.keys.want(wanted, HERE)
     await world.keys.step()
     assert world.keys.known(wanted) == chain
     assert [asked.path for asked in api.asked] == ["/keys", "/cert.pem"]
@@ -210,7 +211,7 @@ async def test_a_certificate_that_nobody_vouches_for(
 ) -> None:
     api.pages["/cert.pem"] = text
     wanted = world.certificate("/cert.pem")
-    world.keys.want(wanted)
+    world.keys.want(wanted, HERE)
     await world.keys.step()
     assert len(api.asked) == 2
     assert world.keys.known(wanted) is None
@@ -224,7 +225,7 @@ async def test_without_its_chain_where_the_sender_publishes_it_so(
     api.pages |= {"/1": alone, "/2": BETWEEN.certify("evil.example")[1]}
     first, second = (world.certificate(p, chained=False) for p in ("/1", "/2"))
     for wanted in (first, second):
-        world.keys.want(wanted)
+        world.keys.want(wanted, HERE)
         await world.later(1)
     assert world.keys.known(first) == alone
     assert world.keys.known(second) is None
@@ -234,14 +235,29 @@ async def test_without_its_chain_where_the_sender_publishes_it_so(
 async def test_made_up_addresses_are_asked_one_a_second(api: ApiServer, world: World) -> None:
     for second in range(60):
         for n in range(50):
-            world.keys.want(world.certificate(f"/{second}/{n}"))
+            world.keys.want(world.certificate(f"/{second}/{n}"), f"10.0.0.{n}")
         await world.later(1)
     assert len(api.asked) <= 61
     assert len(world.keys._wanted) <= WANTED_MAX
     for _ in range(20):
-        world.keys.want(world.certificate("/0/0"))
+        world.keys.want(world.certificate("/0/0"), HERE)
         await world.later(FLOOR_S / 25)
     assert sum(asked.path == "/0/0" for asked in api.asked) <= 2
+
+
+async def test_a_stranger_s_made_up_addresses_keep_no_genuine_one_out(
+    api: ApiServer, world: World
+) -> None:
+    """Whose address it is and the /64 of it: two of them wait, and the rest are not remembered."""
+    api.pages["/cert.pem"] = BETWEEN.certify(NAME)[1]
+    for n in range(50):
+        world.keys.want(world.certificate(f"/{n}"), f"2001:db8::{n:x}")
+    genuine = world.certificate("/cert.pem")
+    world.keys.want(genuine, "2001:db8:0:1::1")
+    for _ in range(3):
+        await world.later(1)
+    assert world.keys.known(genuine) is not None
+    assert [one.path for one in api.asked] == ["/keys", "/0", "/1", "/cert.pem"]
 
 
 @pytest.mark.long
@@ -251,7 +267,7 @@ async def test_no_more_certificates_are_kept_than_any_sender_needs(
     chain = BETWEEN.certify(NAME)[1]
     for n in range(KNOWN_MAX + 2):
         api.pages[f"/{n}"] = chain
-        world.keys.want(world.certificate(f"/{n}"))
+        world.keys.want(world.certificate(f"/{n}"), HERE)
         await world.later(1)
     known = [world.keys.known(world.certificate(f"/{n}")) for n in range(KNOWN_MAX + 2)]
     assert known == [None, None] + [chain] * KNOWN_MAX

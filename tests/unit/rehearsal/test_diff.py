@@ -43,7 +43,7 @@ def test_rules_come_go_and_change() -> None:
         ("mode", "live", "shadow"),
         ("match[0]", "payload.n", "payload.n > 1"),
         ("match[1]", None, "event"),
-        ("actions.log.spec.message", "hello", "x"),
+        ("actions.log.message", "hello", "x"),
     ]
     assert (added.rule, added.kind, removed.rule, removed.kind) == (
         "new",

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +11,7 @@ from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.serving.clock_sync import NOTE_S, ClockSync
 from router.store.protocol import Store
+from router.store.removal import Retain
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.clocks import START_MS, SetClock
@@ -33,6 +34,9 @@ class Failing:
         if fault == "after":
             raise StoreUnavailable(fault)
         return changed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
 
 
 class World:
@@ -166,3 +170,24 @@ async def test_a_start_later_or_hardly_earlier_is_no_step(ms: int, world: World)
 async def test_a_first_start_has_seen_nothing(world: World) -> None:
     await world.sync.begin()
     assert (await world.due(), world.steps) == (0, 0)
+
+
+async def test_a_doubtful_clock_that_is_set_right_before_the_next_start(world: World) -> None:
+    """Ledger time goes on; what was recorded before is as old as it was."""
+    make = Maker()
+    make.acceptance()  # which is there already
+    await world.store.accept(make.acceptance(jobs=[]))
+    await world.source.advance(86_400)
+    await world.sync.begin()
+    for ms in (400 * DAY_MS, 0):
+        world.source.set(ms)
+        await world.restart()
+        await world.sync.begin()
+        assert (world.clock.doubted() is None) == (ms == 0)
+    assert (world.steps, world.clock.ledger()) == (1, START_MS + 401 * DAY_MS)
+    for days, gone in ((5.9, 0), (0.2, 1)):
+        await world.source.advance(days * 86_400)
+        now = world.clock.ledger()
+        week_old = Retain(0, now - 7 * DAY_MS, 0)
+        steps = [await world.store.prune(week_old, now=now) for _ in range(2)]
+        assert sum(step.deliveries for step in steps) == gone

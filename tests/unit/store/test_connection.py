@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store.sqlite.connection import READER, WRITER, open_read_only, open_writer, remark
+from router.store.sqlite.connection import READER, WRITER, open_read_only, open_writer
 from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import ManualClock
 
@@ -33,13 +33,6 @@ async def test_a_reader_cannot_write(store: SqliteStore, path: Path) -> None:
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         db.execute("DELETE FROM jobs")
     db.close()
-
-
-@pytest.mark.parametrize(("version", "silent"), [((3, 40, 1), False), ((3, 51, 3), True)])
-def test_an_old_sqlite_is_worth_a_word(version: tuple[int, int, int], silent: bool) -> None:
-    said = remark(version)
-    assert (said is None) == silent
-    assert said is None or said.startswith("SQLite 3.40.1, older than 3.51.3: safe")
 
 
 @pytest.mark.parametrize("damage", ["header", "schema", "text"])

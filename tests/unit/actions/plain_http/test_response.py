@@ -119,6 +119,10 @@ def test_an_answer_may_end_with_its_connection(head: bytes) -> None:
         (OK + b"Content-Length: 3\r\n\r\nok", BROKE_OFF),
         (CHUNKED + b"2\r\nok\r\n", BROKE_OFF),
         (CHUNKED + b"2\r\nok\r\n0\r\n", BROKE_OFF),
+        (OK + b"Transfer-Encoding: Chunked\r\n\r\n2\r\nok\r\n", BROKE_OFF),
+        (OK + b"transfer-ENCODING: gzip,\tCHUNKED \r\n\r\n2\r\nok\r\n", BROKE_OFF),
+        (OK + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok", BROKE_OFF),
+        (OK + b"content-LENGTH: 3\r\n\r\nok", BROKE_OFF),
     ],
 )
 def test_an_answer_that_is_not_whole_is_none(data: bytes, words: str) -> None:

@@ -1,10 +1,18 @@
 """The signal and the ledger's order, asked through the admin listener."""
 
+import asyncio
 import base64
+from typing import Any
 
 import pytest
 
-from tests.unit.web.admin.rig import Rig
+from router.web.admin.callers import Caller, HeldToken
+from router.web.signal import HEARTBEAT_S
+from router.web.signal_stream import HEARTBEAT
+from tests.clocks import settle
+from tests.unit.web.admin.rig import HERE, HOST, TOKENS, Rig
+
+BOB = TOKENS["operator"]
 
 
 async def test_the_signal_says_nothing_but_that_something_changed(rig: Rig) -> None:
@@ -62,3 +70,41 @@ async def test_filters_leave_out(rig: Rig) -> None:
 async def test_who_may_not_see_payloads_gets_none(rig: Rig) -> None:
     assert (await rig.ask("GET", "/api/deliveries/after", "hidden")).status == 403
     assert (await rig.ask("GET", "/api/signal")).status == 401
+
+
+@pytest.mark.parametrize(
+    ("later", "goes_on"),
+    [
+        (Caller("bob", "operator"), True),
+        (Caller("bob", "viewer"), False),
+        (Caller("bob", "operator", bodies=False), False),
+        (Caller("bob", "admin"), False),
+        (Caller("ann", "operator"), False),
+        (None, False),
+    ],
+)
+async def test_who_has_other_rights_now_is_let_go(
+    rig: Rig, later: Caller | None, goes_on: bool
+) -> None:
+    """A client that may no longer do what it could when it asked must ask again."""
+    given = {"host": HOST, "authorization": f"Bearer {BOB.value.decode()}"}
+    scope: dict[str, Any] = {
+        "type": "http", "method": "GET", "scheme": "http", "path": "/api/signal",
+        "raw_path": b"/api/signal", "query_string": b"", "client": HERE,
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+    }  # fmt: skip
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    listening = asyncio.ensure_future(rig.admin.serve(scope, asyncio.Event().wait, send))
+    beating = asyncio.ensure_future(rig.signal.beat())
+    await rig.signal.heard.wait()
+    rig.held = [] if later is None else [HeldToken(later, BOB.value)]
+    await rig.clock.advance(HEARTBEAT_S)
+    await settle()
+    assert (sent[-1]["body"] == HEARTBEAT, listening.done()) == (goes_on, not goes_on)
+    beating.cancel()
+    listening.cancel()
+    await asyncio.gather(beating, listening, return_exceptions=True)
