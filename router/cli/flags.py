@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 WORDS = {
+    "blanked": "its whole body was taken out, as the values could not be cut out of it",
     "api_version": "made by another API version than the endpoint expects",
     "no_id": "the sender's id is missing",
     "no_key": "the dedupe key is missing",

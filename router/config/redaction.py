@@ -67,6 +67,10 @@ def _path(context: LoadContext, language: Language, text: SourceText) -> FieldPa
             if path[0] == "headers"
             else "write it like query.name",
         )
+    elif path[0] == "headers" and str(path[1]).lower() == "content-type":
+        context.error(
+            "bad-redact", f"'{text.shown}' says how the body is read: it is no person's", text
+        )
     else:
         return path
     return None

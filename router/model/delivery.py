@@ -95,6 +95,9 @@ REDACTED_VALUE = "[redacted]"
 REDACTED = "redacted"
 """The flag of a delivery of which something was taken out."""
 
+BLANKED = "blanked"
+"""The flag of a redacted delivery whose body could not be taken apart: all of it was taken out."""
+
 
 class Redaction(msgspec.Struct, frozen=True, omit_defaults=True):
     """

@@ -3,14 +3,15 @@ Events taken out of a batch: in its body `null` stands for each, so that the oth
 places.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from hashlib import sha256
-from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
-from router.model.delivery import REDACTED, Delivery, Redaction
+from router.model.delivery import REDACTED, Delivery, Redaction, as_request
 from router.model.erasure import ErasedPart
+from router.providers import forms
 from router.providers.provider import Provider
 from router.providers.read import ReadEvent
 
@@ -30,7 +31,7 @@ def without(
     events = provider.read_stored(delivery).events
     left = msgspec.structs.replace(
         delivery,
-        body=_cut(delivery.body, events, indexes),
+        body=_cut(delivery, provider, partial(_cut_list, events, indexes)),
         flags=tuple(dict.fromkeys((*delivery.flags, REDACTED))),
         redacted=msgspec.structs.replace(mark, erased=gone),
     )
@@ -41,21 +42,19 @@ def without(
     return ErasedPart(left, indexes, before)
 
 
-def _cut(body: bytes, events: Sequence[ReadEvent], indexes: Collection[int]) -> bytes:
+def _cut(delivery: Delivery, provider: Provider, cut: Callable[[bytes], bytes]) -> bytes:
     """The list stands in the body, or in a field of the form that it is."""
-    if (found := _cut_list(body, events, indexes)) is not None:
-        return found
-    fields = parse_qsl(body, keep_blank_values=True)
-    cut = [(name, _cut_list(value, events, indexes) or value) for name, value in fields]
-    return urlencode(cut).encode()
+    if provider.source(as_request(delivery)).kind != "field":
+        return cut(delivery.body)
+    field = (provider.definition.form_field or "").encode("ascii")
+    return forms.with_field(delivery.body, field, cut)
 
 
-def _cut_list(text: bytes, events: Sequence[ReadEvent], indexes: Collection[int]) -> bytes | None:
+def _cut_list(events: Sequence[ReadEvent], indexes: Collection[int], text: bytes) -> bytes:
     parts, reached = [], 0
     for event in events:
         raw = event.raw or text
-        if (begin := text.find(raw, reached)) < 0:
-            return None
+        begin = text.index(raw, reached)
         parts += [text[reached:begin], _NOTHING if event.index in indexes else raw]
         reached = begin + len(raw)
     return b"".join((*parts, text[reached:]))

@@ -5,9 +5,12 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
+from router.errors import UsageError
 from router.legible import exact
 from router.store.time_text import instant
 
+_BEYOND = 10**15
+"""Above all times in milliseconds and all counts."""
 _NAMES = frozenset({"at", "since", "until", "next_probe", "last_received"})
 
 
@@ -39,7 +42,7 @@ def undated(value: Any, kind: Any) -> Any:
     Decoded JSON of this kind of record, its times as Unix milliseconds again.
 
     Raises:
-        UsageError: a time is none.
+        UsageError: a time is none, or a number of the record is beyond all times and counts.
     """
     match value:
         case list():
@@ -56,6 +59,8 @@ def undated(value: Any, kind: Any) -> Any:
 def _read(name: str, value: Any, kind: Any) -> Any:
     if is_time(name) and isinstance(value, str) and "-" in value:  # `2h` is no time of a record
         return instant(value, 0)
+    if isinstance(value, int) and abs(value) >= _BEYOND:
+        raise UsageError(f"{name} has more than 15 digits")
     return undated(value, kind)
 
 

@@ -113,6 +113,6 @@ def equal_one(
 
 
 def _same(digest: bytes, secret: bytes, before: bytes | None) -> bool:
-    usable = not keys.is_empty(secret) and not keys.is_public(secret)
+    usable = not keys.is_empty(secret) and keys.kind_of_pair(secret) is None
     expected = hashlib.sha256((before or b"") + secret).digest()
     return hmac.compare_digest(digest, expected) and usable

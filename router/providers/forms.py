@@ -1,6 +1,10 @@
 """Form-encoded bodies that hold JSON in one field, read with bounded work."""
 
 import binascii
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
+from typing import Any
+from urllib.parse import quote_plus
 
 FIELDS_MAX = 100
 
@@ -27,14 +31,44 @@ def fields_of(body: bytes) -> dict[str, str | list[str]]:
         FormError: an escape is broken, or a text is not UTF-8.
         FormTooLargeError: too many fields.
     """
-    found: dict[str, list[str]] = {}
     try:
-        for name, sign, value in _pairs(body):
-            if name or sign:
-                found.setdefault(unescaped(name).decode(), []).append(unescaped(value).decode())
+        return by_name([(name.decode(), value.decode()) for name, value in pairs_of(body)])
     except UnicodeDecodeError:
         raise FormError("a form field is not UTF-8") from None
+
+
+def by_name(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by name; those of one name that is there several times are a list."""
+    found: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def in_order(names: Iterable[str], fields: dict[str, Any]) -> Iterator[Any]:
+    """The value of each pair again; one in place of a list stands for each of its values."""
+    left = {name: iter(v) if isinstance(v, list) else repeat(v) for name, v in fields.items()}
+    return (next(left[name]) for name in names)
+
+
+def rewritten(body: bytes, values: Iterable[str]) -> bytes:
+    """The form with these values, one a pair; the pairs that keep theirs stay byte for byte."""
+    new, pieces = iter(values), []
+    for name, sign, value in _pairs(body):
+        kept = not (name or sign) or (text := next(new)) == unescaped(value).decode()
+        pieces.append(name + (sign + value if kept else b"=" + quote_plus(text).encode("ascii")))
+    return b"&".join(pieces)
+
+
+def with_field(body: bytes, name: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """The form with the decoded value of this field changed, and every other byte as it is."""
+    pieces = []
+    for piece in body.split(b"&"):
+        key, sign, value = piece.partition(b"=")
+        if key == name and sign:
+            value = quote_plus(change(unescaped(value))).encode("ascii")
+        pieces.append(key + sign + value)
+    return b"&".join(pieces)
 
 
 def has_field(body: bytes, name: bytes) -> bool:

@@ -68,6 +68,6 @@ class IntrospectionScheme(JwtScheme):
 def told_by(answer: bytes) -> Told | None:
     """What an answer says; None for nonsense."""
     try:
-        return msgspec.json.decode(answer, type=Told)
+        return msgspec.convert(msgspec.json.decode(answer), Told)
     except (ValueError, RecursionError):
         return None

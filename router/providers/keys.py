@@ -8,6 +8,7 @@ cryptography costs tens of milliseconds to import, so it is imported where a key
 import binascii
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,17 @@ _WHOLE_PEM = re.compile(
     rb"\s*-----BEGIN PUBLIC KEY-----\r?\n(?:[A-Za-z0-9+/=]{1,76}\r?\n)+-----END PUBLIC KEY-----\s*"
 )
 _HEX = re.compile(rb"(?:[0-9A-Fa-f]{2}){32,}")
+_ARMOUR_HEAD = re.compile(rb"----[- ]BEGIN ([A-Z0-9 ]{0,40})")
+_SSH = re.compile(
+    rb"(?:^|\s)(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+\s+AAAA|^\0{3}.(?:ssh|ecdsa|sk)-"
+)
+_KEY_DER = re.compile(
+    rb"\x30(?:([\x28-\x7f])|\x81(.)|\x82(..))"
+    rb"(?:\x30(?:.|\x81.|\x82..)[\x02\x06\xa0]|\x02[\x81\x82]|\x02\x01[\0\1][\x02\x04\x30])",
+    re.DOTALL,
+)
+"""How SubjectPublicKeyInfo and certificates begin, PKCS #1, then PKCS #8, SEC 1 and PKCS #1."""
+FROM_URL = bytes.maketrans(b"-_", b"+/")
 _LOST_BREAKS = re.compile(rb"\\r|\\n|\s")
 _POINT_HEAD = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
 """What stands before the 65 bytes of a point on P-256 in DER (RFC 5480)."""
@@ -45,9 +57,48 @@ def is_empty(secret: bytes) -> bool:
     return secret.strip() in (b"", SHARED_MARK)
 
 
-def is_public(secret: bytes) -> bool:
-    """Does the text say of itself that it is half of a key pair, no secret of two sides?"""
-    return secret.lstrip().startswith((PUBLIC_MARK, PRIVATE_MARK, b"-----BEGIN"))
+@lru_cache(maxsize=256)
+def kind_of_pair(secret: bytes) -> str | None:
+    """
+    What a text is that is half of a key pair, or a certificate; None for all others. It may stand
+    in base64 or hex. Of 32 bare bytes nobody can tell whether they are a public key.
+    """
+    text = secret.strip()
+    if text.startswith((PUBLIC_MARK, PRIVATE_MARK)):
+        return f"marked `{text[:5].decode()}`"
+    bare = _LOST_BREAKS.sub(b"", text.removeprefix(SHARED_MARK)).translate(FROM_URL).rstrip(b"=")
+    kinds = [_kind_of(secret)]
+    for unpack in (binascii.unhexlify, _from_base64):
+        with suppress(binascii.Error):
+            kinds.append(_kind_of(unpack(bare)))
+    return next(filter(None, kinds), None)
+
+
+def _kind_of(text: bytes) -> str | None:
+    if (armour := _ARMOUR_HEAD.search(text)) is not None:
+        return f"a PEM ({armour[1].decode().strip()})"
+    if _SSH.search(text) is not None:
+        return "an SSH key"
+    if _is_jwk(text):
+        return "a JSON key (JWK)"
+    return "a key or a certificate in DER" if _is_key_der(text) else None
+
+
+def _is_jwk(text: bytes) -> bool:
+    try:
+        found = msgspec.json.decode(text) if text.lstrip()[:1] in (b"{", b"[") else None
+    except (ValueError, RecursionError):
+        return False
+    entries = found.get("keys", [found]) if isinstance(found, dict) else found
+    listed = entries if isinstance(entries, list) else []
+    return any(isinstance(e, dict) and e.get("kty", "oct") != "oct" for e in listed)
+
+
+def _is_key_der(der: bytes) -> bool:
+    """Does it begin as a key or a certificate, and is it as long as it says?"""
+    if (head := _KEY_DER.match(der)) is None or head.lastindex is None:
+        return False
+    return head.end(head.lastindex) + int.from_bytes(head[head.lastindex]) == len(der)
 
 
 def shared(secret: bytes, form: str) -> bytes:
@@ -59,9 +110,12 @@ def shared(secret: bytes, form: str) -> bytes:
     """
     if is_empty(secret):
         raise UnusableKeyError("the secret is empty")
-    if is_public(secret):
+    if (kind := kind_of_pair(secret)) is not None:
         # Whoever knows a public key could sign with it, were it taken for a shared secret.
-        raise UnusableKeyError("this is a key of a pair, not a secret that both sides hold")
+        raise UnusableKeyError(
+            f"this is {kind}: a key of a pair, not a secret that both sides hold "
+            "(a public key belongs to the schemes rsa, ecdsa, ed25519 and jwt)"
+        )
     if form == "text":
         return secret
     try:

@@ -28,6 +28,7 @@ mutation webhookSubscriptionCreate(
 _TOPIC = re.compile(r"[a-z0-9_]+(?:[/.][a-z0-9_]+)+")
 _JSON = re.compile(r"application/(?:[a-z0-9.-]+\+)?json")
 _TAKEN = re.compile(r"\balready (?:been )?(?:taken|exists?)\b", re.IGNORECASE)
+_BEYOND, _DAY_S = 10**15, 86_400.0
 _THROTTLED = (("extensions", "code"), ("message",))
 _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
@@ -297,7 +298,7 @@ def read_throttled(body: bytes) -> float | None:
     )
     if not all(_is_number(value) for value in (wanted, there, rate)) or rate <= 0:
         return 0.0
-    return max(0.0, float((wanted - there) / rate))
+    return float(min(max(0, (wanted - there) / rate), _DAY_S))
 
 
 def read_scopes(access: Access, body: bytes) -> tuple[str, ...]:
@@ -331,7 +332,7 @@ def decoded(body: bytes | msgspec.Raw) -> Any:
     """An answer's JSON. Raises BadAnswerError: it is none."""
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a text that is not UTF-8, too
         raise BadAnswerError("the answer is not JSON") from None
 
 
@@ -350,7 +351,9 @@ def _is_text(value: Any, path: tuple[str, ...]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether it is a number that can be counted with."""
+    counts = isinstance(value, int | float) and not isinstance(value, bool)
+    return counts and abs(value) < _BEYOND
 
 
 def _listed(value: Any) -> list[Any]:

@@ -22,6 +22,8 @@ from router.providers.management import (
 from router.providers.recover import RecoverRule
 
 REDELIVERED = Promise((200, 201, 202, 204), "json or nothing")
+_LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999, the last one that can be shown."""
 _NEXT = re.compile(r'<([^<>]{1,2000})>[^,<]*;\s*rel="?next\b')
 _ID_MAX = 200
 
@@ -117,7 +119,7 @@ def _raw_items(rule: RecoverRule, body: bytes) -> list[msgspec.Raw]:
         for name in rule.items.split(".") if rule.items else ():
             found = msgspec.json.decode(found, type=dict[str, msgspec.Raw])[name]
         return msgspec.json.decode(found, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, KeyError, RecursionError):
+    except (ValueError, KeyError, RecursionError):
         raise BadAnswerError("the answer is no list of what was not delivered") from None
 
 
@@ -161,7 +163,10 @@ def _time(value: Any, written: str) -> int:
             if moment.tzinfo is None:
                 raise ValueError(value)
             return int(moment.timestamp() * 1000)
-        return int(value * (1000 if written == "seconds" else 1))
+        found = int(value * (1000 if written == "seconds" else 1))
+        if abs(found) > _LATEST_MS:
+            raise ValueError(found)
+        return found
     except (TypeError, ValueError, OverflowError):
         raise BadAnswerError("an item of the list has no time") from None
 

@@ -74,7 +74,7 @@ class Provider(Sender):
     `missing` is the first key of `verify` that an endpoint has yet to say, "" for none.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
     `samples` gives those that are not in the definition, `published` shapes that are not.
-    `verify`, `judge`, `accept_unsigned` and `read` are those of `Verifier` and `Reader`.
+    `verify`, `judge`, `accept_unsigned`, `read` and `source` are those of `Verifier` and `Reader`.
     """
 
     def __init__(
@@ -134,7 +134,8 @@ class Provider(Sender):
         verifier = Verifier(definition)
         self.verify, self.judge = verifier.verify, verifier.judge
         self.accept_unsigned = verifier.accept_unsigned
-        self.read = Reader(definition).read
+        self._reader = Reader(definition)
+        self.read, self.source = self._reader.read, self._reader.source
 
     def read_stored(self, delivery: Delivery) -> Reading:
         """A stored delivery, read again: without the events that were erased."""
@@ -192,11 +193,9 @@ class Provider(Sender):
             clean = without_token(clean, rule)
         return clean
 
-    def redacted(
-        self, request: InboundRequest, paths: Sequence[FieldPath], *, read: bool
-    ) -> RedactedRequest:
+    def redacted(self, request: InboundRequest, paths: Sequence[FieldPath]) -> RedactedRequest:
         """The request without the values at these paths; see `redaction`."""
-        return redacted(self.definition, request, paths, read=read)
+        return redacted(self._reader, request, paths)
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""

@@ -5,7 +5,7 @@ Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`,
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
 INDEX_DIGITS_MAX = 6
 _SPACE = b" \t\r\n"
-BODILESS = frozenset({"GET", "HEAD", "DELETE"})
+_BODILESS = frozenset({"GET", "HEAD", "DELETE"})
 """Methods whose form stands in the address."""
 
 
@@ -67,6 +67,19 @@ class Reading(msgspec.Struct, frozen=True):
     delivery_id: bytes | None
 
 
+class Source(NamedTuple):
+    """
+    What a payload is read from: a text of this kind, `field` for the JSON in a field of a form.
+    `in_query`: the text is the query, else the body. `lists`: a list in its JSON is a batch.
+    """
+
+    kind: BodyKind | Literal["field"]
+    text: bytes
+    content_type: bytes
+    in_query: bool
+    lists: bool
+
+
 Found = dict[bytes, bytes]
 
 
@@ -91,10 +104,10 @@ class Reader:
         self._action = self._getter(definition.action) if definition.action else None
         self._fields = [(name, self._getter(s)) for name, s in definition.fields.items()]
         self._split = definition.split
-        self._split_at = tuple(definition.split_at.split(".")) if definition.split_at else ()
+        self.split_at = tuple(definition.split_at.split(".")) if definition.split_at else ()
         self._kinds = definition.reads
         self._json_only = definition.reads == ("json",)
-        self._form_field = definition.form_field and definition.form_field.encode("ascii")
+        self.form_field = (definition.form_field or "").encode("ascii")
 
     def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
         """
@@ -134,47 +147,52 @@ class Reader:
         self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
     ) -> Payloads:
         """What the body holds, an event each."""
-        if not self._json_only:
-            payload, raw = self._of_kind(found, request, weighed)
-        elif self._form_field and forms.is_form(found.get(b"content-type", b"")):
-            raw = _read(forms.field_of, request.body, self._form_field)
+        kind, text, content_type, _, lists = self._source(found, request)
+        raw = None
+        if kind == "json":
+            payload = decoded(text, weighed)
+            raw = text.strip(_SPACE) if lists else None
+        elif kind == "field":
+            raw = _read(forms.field_of, text, self.form_field)
             payload = decoded(raw)
+        elif kind == "form":
+            payload = _read(forms.fields_of, text)
+        elif kind == "text":
+            payload = _read(bytes.decode, text)
+        elif kind == "multipart":
+            payload = forms.by_name(part[:2] for part in parts_of(text, content_type))
         else:
-            payload, raw = decoded(request.body, weighed), None
-            if self._split is not None:
-                raw = request.body.strip(_SPACE)
+            payload = elements_of(text)
         return ((payload, raw),) if self._split is None else self._batch(payload, raw, self._split)
 
-    def _of_kind(
-        self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
-    ) -> tuple[JSON, bytes | None]:
-        """The payload, and its exact JSON where that is not the body."""
-        kind = kind_of(found.get(b"content-type", b""), self._kinds)
-        if kind != "form" and not request.body and "text" in self._kinds:
-            kind = "text"  # whatever type is named: nothing was sent
-        if kind == "json":
-            return decoded(request.body, weighed), None
-        if kind == "text":
-            return _read(bytes.decode, request.body), None
-        if kind == "multipart":
-            return parts_of(request.body, found.get(b"content-type", b"")), None
-        if kind == "xml":
-            return elements_of(request.body), None
+    def source(self, request: InboundRequest) -> Source:
+        """What the payload of a request is read from."""
+        return self._source(self._headers.first(request.headers), request)
+
+    def _source(self, found: Found, request: InboundRequest) -> Source:
+        content_type, lists = found.get(b"content-type", b""), self._split is not None
+        if self._json_only:
+            in_form = self.form_field and forms.is_form(content_type)
+            return Source("field" if in_form else "json", request.body, content_type, False, lists)
+        kind = kind_of(content_type, self._kinds)
+        if kind != "form":
+            # Whatever type is named: nothing was sent.
+            empty = not request.body and "text" in self._kinds
+            return Source("text" if empty else kind, request.body, content_type, False, False)
         # Who sends no body sends a form in the address.
-        form = request.query_string if request.method in BODILESS else request.body
-        if self._form_field and forms.has_field(form, self._form_field):
-            raw = _read(forms.field_of, form, self._form_field)
-            return decoded(raw), raw
-        return _read(forms.fields_of, form), None
+        in_query = request.method in _BODILESS
+        form = request.query_string if in_query else request.body
+        in_field = self.form_field and forms.has_field(form, self.form_field)
+        return Source("field" if in_field else "form", form, content_type, in_query, lists)
 
     def _batch(self, payload: JSON, raw: bytes | None, most: int) -> Payloads:
         """The events of a list; what is no list, or holds none at `split_at`, is one event."""
-        events = _at(payload, self._split_at)
+        events = _at(payload, self.split_at)
         if raw is None or not isinstance(events, list):
             return ((payload, raw),)
         if len(events) > most:
             raise OddBodyError("too_complex", f"over {most:,} events")
-        for step in self._split_at:
+        for step in self.split_at:
             raw = bytes(_MEMBERS.decode(raw)[step])
         return [(p, bytes(r)) for p, r in zip(events, _SLICES.decode(raw), strict=True)]
 

@@ -1,75 +1,66 @@
 """
 Values taken out of a stored request: `[redacted]` stands where they stood, all else stays.
 
-In JSON that is a text in place of the value. A form has it in place of the field; forms with
-files, the content of the part. A body of which nobody knows where the values are (unparsed, XML,
-text) is taken out whole.
+In JSON that is a text in place of the value, in a form the field, in a form with files the field or
+what is told of the file. The body is taken apart as its reader takes it apart, and the result is
+read again: where a value is still there, or anything else is not, all of the body goes. So does a
+body of which nobody knows where the values are (unparsed, XML, text).
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
-from urllib.parse import quote_plus
+from typing import NamedTuple
 
 import msgspec
 
 from router.expressions.field_paths import EACH, FieldPath
 from router.model.delivery import JSON, REDACTED_VALUE, InboundRequest
-from router.providers import forms
-from router.providers.definition import Definition
-from router.providers.headers import wire
+from router.providers import forms, multipart_form
 from router.providers.json_spans import spans, value_of
-from router.providers.multipart_form import is_multipart
 from router.providers.queries import parameters, without
-from router.providers.read import BODILESS, kind_of, stepped
-from router.providers.xml_body import elements_of
+from router.providers.read import Reader, Source
 
 _JSON_MARK, _BYTES = f'"{REDACTED_VALUE}"', REDACTED_VALUE.encode("ascii")
-_FORM_MARK = quote_plus(REDACTED_VALUE).encode("ascii")
-_BOUNDARY = re.compile(rb'boundary="?([^";]+)', re.IGNORECASE)
-_NAME = re.compile(rb'[; ]name="([^"]*)"')
 
 
 class RedactedRequest(NamedTuple):
-    """What is left of a request, and the texts and numbers that were taken out of it."""
+    """
+    What is left of a request, and the texts and numbers that were taken out of it. `whole`: its
+    body could not be taken apart, so all of it went.
+    """
 
     request: InboundRequest
     values: frozenset[str]
+    whole: bool = False
 
 
-class _Taken(set[str]):
-    """The values that were taken out."""
-
-    def note(self, value: Any) -> None:
-        """The texts and numbers of a JSON value, whose numbers are texts."""
-        if isinstance(value, str):
-            self.add(value)
-        elif isinstance(value, dict | list):
-            for one in value.values() if isinstance(value, dict) else value:
-                self.note(one)
+def _values(value: JSON) -> Iterator[str]:
+    """The texts and numbers of a JSON value."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _values(one)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def redacted(
-    definition: Definition, request: InboundRequest, paths: Sequence[FieldPath], *, read: bool
+    reader: Reader, request: InboundRequest, paths: Sequence[FieldPath]
 ) -> RedactedRequest:
-    """
-    A request without the values at these paths (rooted in `payload`, `headers` and `query`).
-    `read`: its body is what its content type says, and was read.
-    """
-    taken = _Taken()
+    """A request without the values at these paths, rooted in `payload`, `headers` and `query`."""
+    taken = set[str]()
     below = {root: [path[1:] for path in paths if path[0] == root] for root, *_ in paths}
-    names = {wire(str(path[0])) for path in below.get("headers", ()) if path}
+    clean, whole = request, False
+    if payload := below.get("payload"):
+        clean, whole = _body(reader, request, payload, taken)
+    names = {str(path[0]).lower().encode() for path in below.get("headers", ()) if path}
     headers = tuple([_header(one, names, taken) for one in request.headers])
-    query = request.query_string
+    query = clean.query_string
     for name in [str(path[0]).encode() for path in below.get("query", ()) if path]:
         query = _without(query, name, taken)
-    clean = msgspec.structs.replace(request, headers=headers, query_string=query)
-    if payload := below.get("payload"):
-        clean = _body(definition, clean, payload, taken, read=read)
-    return RedactedRequest(clean, frozenset(taken - {REDACTED_VALUE}))
+    clean = msgspec.structs.replace(clean, headers=headers, query_string=query)
+    return RedactedRequest(clean, frozenset(taken - {REDACTED_VALUE}), whole)
 
 
-def _header(header: tuple[bytes, bytes], names: set[bytes], taken: _Taken) -> tuple[bytes, bytes]:
+def _header(header: tuple[bytes, bytes], names: set[bytes], taken: set[str]) -> tuple[bytes, bytes]:
     name, value = header
     if name not in names:
         return header
@@ -77,112 +68,99 @@ def _header(header: tuple[bytes, bytes], names: set[bytes], taken: _Taken) -> tu
     return name, _BYTES
 
 
-def _without(query: bytes, name: bytes, taken: _Taken) -> bytes:
-    for one, value in parameters(query):
+def _without(query: bytes, name: bytes, taken: set[str]) -> bytes:
+    # Each by itself: of a query with very many `parameters` reads none.
+    for one, value in [pair for piece in query.split(b"&") for pair in parameters(piece)]:
         if one == name:
             taken.add(value.decode("utf-8", "replace"))
     return without(query, name, REDACTED_VALUE)
 
 
 def _body(
-    definition: Definition,
-    request: InboundRequest,
-    paths: Sequence[FieldPath],
-    taken: _Taken,
-    *,
-    read: bool,
-) -> InboundRequest:
-    kind = dict(request.headers).get(b"content-type", b"")
-    form = forms.is_form(kind) and bool(definition.form_field)
-    known = "form" if form else kind_of(kind, definition.reads)
-    if read and known == "form":
-        in_query = request.method in BODILESS
-        pairs = request.query_string if in_query else request.body
-        pairs = _form(definition, pairs, paths, taken)
-        return msgspec.structs.replace(request, **{"query_string" if in_query else "body": pairs})
-    body = _BYTES
-    if read and known == "json":
-        splits = definition.reads == ("json",)
-        body = _json(definition if splits else None, request.body, paths, taken)
-    elif read and known == "multipart" and is_multipart(kind):
-        names = {str(path[0]).encode() if path else b"" for path in paths}
-        body = _multipart(request.body, kind, names, taken)
-    elif read:
-        payload = elements_of(request.body) if known == "xml" else request.body.decode()
-        taken.update(*(_at(payload, path) for path in paths))
-    return msgspec.structs.replace(request, body=body)
+    reader: Reader, request: InboundRequest, paths: Sequence[FieldPath], taken: set[str]
+) -> tuple[InboundRequest, bool]:
+    """The request without the values in its body, and whether all of that went."""
+    source, before = reader.source(request), reader.read(request)
+    expected = [_marked(event.payload, paths, taken) for event in before.events]
+    if before.state == "routed" and (text := _text(reader, source, paths, taken)) is not None:
+        clean = _with_text(request, source, text)
+        left, after = set[str](), reader.read(clean)
+        found = [_marked(event.payload, paths, left) for event in after.events]
+        if after.state == "routed" and found == expected and left <= {REDACTED_VALUE}:
+            return clean, False
+    emptied = _with_text(request, source, _BYTES)
+    return msgspec.structs.replace(emptied, body=_BYTES), True
 
 
-def _at(payload: JSON, path: FieldPath) -> set[str]:
-    """The texts at a path, and below it."""
-    values = [payload]
-    for step in path:
-        if step is EACH:
-            values = [one for value in values if isinstance(value, list) for one in value]
-        else:
-            values = [stepped(value, str(step)) for value in values]
-    found = _Taken()
-    found.note(values)
+def _with_text(request: InboundRequest, source: Source, text: bytes) -> InboundRequest:
+    return msgspec.structs.replace(request, **{"query_string" if source.in_query else "body": text})
+
+
+def _marked(value: JSON, paths: Sequence[FieldPath], taken: set[str]) -> JSON:
+    """The value with the mark in place of what is at the paths."""
+    if () in paths:
+        taken.update(_values(value))
+        return REDACTED_VALUE
+    if isinstance(value, dict):
+        return value | {
+            step: _marked(value[step], [path[1:] for path in paths if path[0] == step], taken)
+            for step in {path[0] for path in paths if path[0] in value}
+        }
+    if not isinstance(value, list) or not paths:
+        return value
+    each = [path for path in paths if path[0] is EACH]
+    below = [path[1:] for path in each]
+    at = {step: [path[1:] for path in paths if path[0] == step] for step, *_ in paths}
+    found = []
+    for place, one in enumerate(value):  # `[]` is that of lists within lists too, as in `spans`
+        inner = below + each if isinstance(one, list) else below
+        found.append(_marked(one, inner + at[place] if place in at else inner, taken))
     return found
 
 
+def _text(
+    reader: Reader, source: Source, paths: Sequence[FieldPath], taken: set[str]
+) -> bytes | None:
+    """The text of a source without the values; None: nobody knows where they stand."""
+    text = source.text
+    if source.kind == "json":
+        return _json(reader, source, text, paths, taken)
+    if source.kind == "field":
+        field = reader.form_field
+        return forms.with_field(text, field, lambda v: _json(reader, source, v, paths, taken))
+    if () in paths:  # names are part of the whole
+        return None
+    if source.kind == "form":
+        return _form(text, paths, taken)
+    return _multipart(source, paths, taken) if source.kind == "multipart" else None
+
+
+def _form(text: bytes, paths: Sequence[FieldPath], taken: set[str]) -> bytes:
+    names = [name.decode() for name, _ in forms.pairs_of(text)]
+    fields = _marked(forms.fields_of(text), paths, taken)
+    return forms.rewritten(text, forms.in_order(names, fields))
+
+
+def _multipart(source: Source, paths: Sequence[FieldPath], taken: set[str]) -> bytes | None:
+    parts = multipart_form.parts_of(source.text, source.content_type)
+    if not all(part.name for part in parts):  # its name is written as no reader here reads it
+        return None
+    fields = _marked(forms.by_name(part[:2] for part in parts), paths, taken)
+    values = forms.in_order([part.name for part in parts], fields)
+    return multipart_form.rewritten(source.text, parts, values)
+
+
 def _json(
-    splitting: Definition | None, body: bytes, paths: Sequence[FieldPath], taken: _Taken
+    reader: Reader, source: Source, body: bytes, paths: Sequence[FieldPath], taken: set[str]
 ) -> bytes:
     text = body.decode("utf-8")
-    if splitting is not None and splitting.split is not None:
-        at = tuple(splitting.split_at.split(".")) if splitting.split_at else ()
-        batches = [text[start] for start, _ in spans(text, [at])]
+    if source.lists:
+        batches = [text[start] for start, _ in spans(text, [reader.split_at])]
         if batches and batches[-1] == "[":
-            paths = [(*at, EACH, *path) for path in paths]
+            paths = [(*reader.split_at, EACH, *path) for path in paths]
     pieces, end = list[str](), 0
     for start, stop in spans(text, paths):
-        taken.note(value_of(text[start:stop]))
+        taken.update(_values(value_of(text[start:stop])))
         pieces += (text[end:start], _JSON_MARK)
         end = stop
     return "".join([*pieces, text[end:]]).encode()
-
-
-def _form(definition: Definition, body: bytes, paths: Sequence[FieldPath], taken: _Taken) -> bytes:
-    field = (definition.form_field or "").encode("ascii")
-    if field and forms.has_field(body, field):
-        return b"&".join(_pairs_of_json(definition, body, field, paths, taken))
-    every, names = () in paths, {str(path[0]).encode() for path in paths if path}
-    pieces = []
-    for piece in body.split(b"&"):
-        name, sign, value = piece.partition(b"=")
-        wanted = sign and (every or forms.unescaped(name) in names)
-        if wanted:
-            taken.add(forms.unescaped(value).decode("utf-8", "replace"))
-        pieces.append(name + sign + _FORM_MARK if wanted else piece)
-    return b"&".join(pieces)
-
-
-def _pairs_of_json(
-    definition: Definition, body: bytes, field: bytes, paths: Sequence[FieldPath], taken: _Taken
-) -> Iterator[bytes]:
-    for piece in body.split(b"&"):
-        name, sign, value = piece.partition(b"=")
-        if name == field:
-            left = _json(definition, forms.unescaped(value), paths, taken)
-            yield name + sign + quote_plus(left).encode("ascii")
-        else:
-            yield piece
-
-
-def _multipart(body: bytes, kind: bytes, names: set[bytes], taken: _Taken) -> bytes:
-    """With the content of these parts replaced; "": of every part."""
-    if (found := _BOUNDARY.search(kind)) is None:
-        return _BYTES
-    boundary = b"--" + found[1].strip()
-    return boundary.join([_part(part, names, taken) for part in body.split(boundary)])
-
-
-def _part(part: bytes, names: set[bytes], taken: _Taken) -> bytes:
-    head, blank, content = part.partition(b"\r\n\r\n")
-    named = _NAME.search(head)
-    if not blank or named is None or names.isdisjoint((b"", named[1])):
-        return part
-    if b"filename=" not in head:
-        taken.add(content.removesuffix(b"\r\n").decode("utf-8", "replace"))
-    return head + blank + _BYTES + b"\r\n"

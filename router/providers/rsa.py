@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from router.providers.keys import (
+    FROM_URL,
     KEY_BYTES_MAX,
     RSA_BITS_MIN,
     UnusableKeyError,
@@ -65,10 +66,7 @@ def _from_json(text: bytes) -> Any:
 
 def _number(text: str) -> int:
     padded = text.encode("ascii") + b"=" * (-len(text) % 4)
-    return int.from_bytes(binascii.a2b_base64(padded.translate(_FROM_URL), strict_mode=True))
-
-
-_FROM_URL = bytes.maketrans(b"-_", b"+/")
+    return int.from_bytes(binascii.a2b_base64(padded.translate(FROM_URL), strict_mode=True))
 
 
 def verifies(text: bytes, signature: bytes, hashed: bytes, algorithm: str, padding: str) -> bool:

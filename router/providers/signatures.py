@@ -59,10 +59,9 @@ def decode_base64url(text: bytes) -> bytes | None:
     if b"+" in text or b"/" in text:
         return None
     padded = text if b"=" in text else text + b"=" * (-len(text) % 4)
-    return decode_base64(padded.translate(_FROM_URL))
+    return decode_base64(padded.translate(keys.FROM_URL))
 
 
-_FROM_URL = bytes.maketrans(b"-_", b"+/")
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 
 DECODERS: dict[str, Callable[[bytes], bytes | None]] = {

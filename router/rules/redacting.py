@@ -9,7 +9,7 @@ import msgspec
 from router.expressions import Expression
 from router.expressions.field_paths import FieldPath, covers, paths_read
 from router.expressions.nodes import Node
-from router.model.delivery import REDACTED, Delivery, Redaction, as_request
+from router.model.delivery import BLANKED, REDACTED, Delivery, Redaction, as_request
 from router.model.settings import Endpoint, Redact
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
@@ -35,19 +35,18 @@ def taken_out(delivery: Delivery, redact: Redact, provider: Provider, at: int) -
     A delivery as it is stored from now on (`at`, wall time). The digest of its mark is that of the
     body as it came first.
     """
-    read = delivery.state in ("routed", "unmatched")
-    left, values = provider.redacted(as_request(delivery), redact.paths, read=read)
+    left, values, whole = provider.redacted(as_request(delivery), redact.paths)
     mark = delivery.redacted or Redaction(at, hashlib.sha256(delivery.body).hexdigest())
-    mark = msgspec.structs.replace(
-        mark, at=at, paths=tuple(dict.fromkeys([*mark.paths, *redact.fields]))
-    )
+    paths = [*mark.paths, *redact.fields, *(["payload"] if whole else [])]
+    mark = msgspec.structs.replace(mark, at=at, paths=tuple(dict.fromkeys(paths)))
+    flags = [*delivery.flags, REDACTED, *([BLANKED] if whole else [])]
     return Taken(
         msgspec.structs.replace(
             delivery,
             query=left.query_string.decode("latin-1"),
             headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in left.headers),
             body=left.body,
-            flags=tuple(dict.fromkeys([*delivery.flags, REDACTED])),
+            flags=tuple(dict.fromkeys(flags)),
             redacted=mark,
         ),
         values,

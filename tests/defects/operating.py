@@ -31,4 +31,10 @@ OPERATING = (
         Edit("router/store/postgres/schema.py", "; SET LOCAL lock_timeout = 0", ""),
         "unit/cli/test_database_upkeep.py::test_who_comes_while_another_makes_the_tables_waits",
     ),
+    defect(
+        296,
+        "a caller's number that no store takes is taken",
+        Edit("router/operator/times.py", "abs(value) >= _BEYOND", "abs(value) >= _BEYOND**99"),
+        "acceptance/test_numbers.py::test_no_number_is_a_fault_of_the_router",
+    ),
 )

@@ -79,6 +79,28 @@ PROVED_ELSEWHERE = (
         "unit/provider_calls/test_introspection.py::test_a_bad_answer_is_not_remembered",
     ),
     defect(
+        295,
+        "a token's time may be a number that no clock can be compared with",
+        Edit("router/providers/bearer.py", "exp: float | None", "exp: int | float | None"),
+        "acceptance/test_numbers.py::test_no_number_is_a_fault_of_the_router",
+    ),
+    defect(
+        297,
+        "a key set that is published is taken for a shared secret",
+        Edit("router/providers/keys.py", "    if _is_jwk(text):\n", "    if not text:\n"),
+        "unit/providers/test_keys.py::test_half_of_a_pair_is_no_secret_however_it_is_written",
+    ),
+    defect(
+        298,
+        "a secret that begins as a key does is refused",
+        Edit(
+            "router/providers/keys.py",
+            "int.from_bytes(head[head.lastindex]) == len(der)",
+            "int.from_bytes(head[head.lastindex]) > 0",
+        ),
+        "unit/providers/test_keys.py::test_a_random_secret_is_none_of_a_pair",
+    ),
+    defect(
         305,
         "a stranger with many connections takes all the questions there are",
         Edit(

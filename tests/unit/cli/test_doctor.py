@@ -107,6 +107,8 @@ def test_a_wrong_file_is_reported_and_nothing_more(router: Router, rules: Path) 
         ("SHOP_SECRET=" + "s" * 32, "its own name"),
         ("\ufeff" + "s" * 32, "byte order mark"),
         ("-----BEGIN PUBLIC KEY-----", "key of a pair"),
+        ("ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC", "an SSH key: a key of a pair"),
+        ('{"keys": [{"kty": "RSA", "n": "eA", "e": "AQAB"}]}', "a JSON key (JWK)"),
     ],
 )
 def test_slips_of_a_secret(

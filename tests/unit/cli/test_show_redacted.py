@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import REDACTED, Redaction
+from router.model.delivery import BLANKED, REDACTED, Redaction
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
 from tests.acceptance.process import free_ports
@@ -31,7 +31,7 @@ async def fill(store: Path) -> None:
         provider="commerce",
         headers=(("x-shopify-topic", "orders/paid"),),
         body=b'{"email": "[redacted]"}',
-        flags=(REDACTED,),
+        flags=(REDACTED, BLANKED),
         redacted=MARK,
         state="unmatched",
     )
@@ -48,6 +48,7 @@ def test_show_explain_and_the_plan_of_a_replay_say_what_is_missing(
     place = ["-f", str(tmp_path / "rules.yaml")]
     id_ = a_delivery().id
     shown = router("show", id_, *place).out
+    assert "blanked: its whole body was taken out, as the values could not be cut" in shown
     assert 'redacted  payload.email, headers."x-user" at ' in shown
     assert f"the body came with SHA-256 {'ab' * 32}" in shown
     told = json.loads(router("show", id_, "--json", *place).out)["delivery"]["redacted"]
@@ -63,4 +64,4 @@ def test_show_explain_and_the_plan_of_a_replay_say_what_is_missing(
         plan = router("replay", id_, "--dry-run", *place)
     assert "redacted: matched and run without the values" in plan.out + plan.err
     listed = router("deliveries", "--json", *place).out
-    assert json.loads(listed)[0]["flags"] == ["redacted"]
+    assert json.loads(listed)[0]["flags"] == ["redacted", "blanked"]

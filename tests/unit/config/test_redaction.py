@@ -84,6 +84,7 @@ def test_what_is_redacted_and_when(redact: str, expected: Redact) -> None:
         ("'length(payload.email)'", "only fields, positions and [] may stand in it"),
         ("'payload.line_items[0:2]'", "only fields, positions and [] may stand in it"),
         ("headers", "names no single value of 'headers'"),
+        ("""['headers."Content-Type"']""", "says how the body is read"),
         ("query.a.b", "names no single value of 'query'"),
         ("event", "'event' is not a name that 'redact' can read"),
         ("ev.mail", "a field of the event is written payload.ev"),

@@ -172,7 +172,7 @@ async def test_a_throttled_query_is_sent_again_when_there_is_enough_for_it(
 async def test_what_is_throttled_for_ever_is_refused(
     api: ApiServer, client: ProviderClient
 ) -> None:
-    api.script += [throttled(0)] * 6
+    api.script += [throttled(0)] * 4 + [throttled(-(10**400)), throttled(0, 1e-320)]
     world = World(api, client, way=SubscriptionApi(graphql=True))
     (result,) = await world.run("orders/create")
     assert (result.outcome, result.words) == ("refused", "Throttled")

@@ -52,6 +52,8 @@ def without(claim: str) -> dict[str, Any]:
         (GOOD | {"iss": "others"}, "wrong_claims 401"),
         (GOOD | {"scope": "mail"}, "wrong_claims 401"),
         (GOOD | {"exp": "soon"}, "not_answered 503"),
+        (GOOD | {"exp": 10**400}, "not_answered 503"),
+        (json.dumps(GOOD).replace("}", ', "x": 1e999}').encode(), "not_answered 503"),
         (None, "not_answered 503"),
         (b"", "not_answered 503"),
         (b"<html>", "not_answered 503"),

@@ -4,12 +4,16 @@ import base64
 import hashlib
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization as s
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from router.providers import keys
+from router.providers import certificates, keys
 from tests.unit.providers.makers import fixed_bytes, other_bytes
 
 PRIVATE = keys.invent(fixed_bytes)
@@ -112,9 +116,9 @@ def test_loading_the_providers_does_not_load_cryptography() -> None:
         (b"whsec_", "base64", "the secret is empty"),
         (b"whsec_====", "base64", "the secret is (empty|not base64)"),
         (b"=", "base64", "the secret is (empty|not base64)"),
-        (b"whpk_AAAA", "base64", "this is a key of a pair"),
-        (b" whsk_AAAA", "text", "this is a key of a pair"),
-        (b"-----BEGIN PUBLIC KEY-----", "text", "this is a key of a pair"),
+        (b"whpk_AAAA", "base64", "this is marked `whpk_`: a key of a pair"),
+        (b" whsk_AAAA", "text", "this is marked `whsk_`: a key of a pair"),
+        (b"-----BEGIN PUBLIC KEY-----", "text", r"a PEM \(PUBLIC KEY\): a key of a pair"),
         (b"abc", "hex", "the secret is not hex: copy it again, whole"),
         (b"a*c", "base64", "the secret is not base64: copy it again, whole"),
     ],
@@ -146,13 +150,60 @@ def test_what_is_nothing(secret: bytes, empty: bool) -> None:
     assert keys.is_empty(secret) is empty
 
 
-@pytest.mark.parametrize(("secret", "public"), [
-    (b"whpk_AAAA", True), (b"whsk_AAAA", True), (b" \nwhpk_AAAA", True), (PEM, True),
-    (b"  -----BEGIN RSA", True), (b"whsec_AAAA", False), (b"", False), (b"a whpk_", False),
-    (b"WHPK_AAAA", False),
+RSA = rsa.generate_private_key(65537, 2048)
+CERTIFICATE = certificates.self_signed(RSA, ("example.com",))
+PAIRS = (RSA, ec.generate_private_key(ec.SECP521R1()), ec.generate_private_key(ec.SECP384R1()),
+         ed25519.Ed25519PrivateKey.generate(), x25519.X25519PrivateKey.generate())  # fmt: skip
+DER, PLAIN = s.Encoding.DER, s.NoEncryption()
+PUBLICS = [
+    *(key.public_key().public_bytes(DER, s.PublicFormat.SubjectPublicKeyInfo) for key in PAIRS),
+    *(key.private_bytes(DER, s.PrivateFormat.PKCS8, PLAIN) for key in PAIRS),
+    *(key.private_bytes(DER, s.PrivateFormat.TraditionalOpenSSL, PLAIN) for key in PAIRS[:3]),
+    RSA.public_key().public_bytes(DER, s.PublicFormat.PKCS1),
+    x509.load_pem_x509_certificate(CERTIFICATE).public_bytes(s.Encoding.DER),
+    CERTIFICATE,
+    b"Bag Attributes\n" + PEM,
+    PEM.replace(b"\n", b"\\n"),
+    b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENB",
+    b"---- BEGIN SSH2 PUBLIC KEY ----\nAAAAB3",
+    *(k.public_key().public_bytes(s.Encoding.OpenSSH, s.PublicFormat.OpenSSH) for k in PAIRS[:4]),
+    b"restrict,pty ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI",
+    b"sk-ecdsa-sha2-nistp256@openssh.com AAAAInNrLWVjZHNh",
+    b'{"keys": [{"kty": "oct", "k": "eA"}, {"kty": "RSA", "n": "eA", "e": "AQAB"}]}',
+    b' {"kty": "OKP", "crv": "Ed25519", "x": "eA"}',
+    b'[{"kty": "EC"}]',
+    b'{"kid": "-----BEGIN CERTIFICATE-----\\nMII"}',
+]
+SPELLINGS = (
+    lambda raw: raw,
+    lambda raw: b"\n" + base64.encodebytes(raw),
+    lambda raw: base64.urlsafe_b64encode(raw).rstrip(b"="),
+    lambda raw: b"whsec_" + base64.b64encode(raw),
+    lambda raw: raw.hex().upper().encode(),
+)
+Spelling = Callable[[bytes], bytes]
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_half_of_a_pair_is_no_secret_however_it_is_written(spelled: Spelling) -> None:
+    for half in PUBLICS:
+        with pytest.raises(keys.UnusableKeyError, match=r"this is an? .+: a key of a pair"):
+            keys.shared(spelled(half), "text")
+
+
+@pytest.mark.parametrize("secret", [
+    b"", b"whsec_AAAA", b"a whpk_", b"WHPK_AAAA", b"ssh-rsa", b"user:ssh-rsa", b"{", b"[1]", b"{}",
+    b'{"keys": 1}', b'{"kty": "oct", "k": "eA"}', b"[" * 9000, b"0" * 64, b"0" * 128, b"MIIB",
+    b"ghp_16C7e42F292c6912E7710c838347Ae178B4a", b"https://keys.example/BEGIN",
 ])  # fmt: skip
-def test_what_is_half_of_a_pair(secret: bytes, public: bool) -> None:
-    assert keys.is_public(secret) is public
+def test_other_secrets_are_none_of_a_pair(secret: bytes) -> None:
+    assert keys.kind_of_pair(secret) is None
+
+
+@given(st.binary(min_size=32, max_size=64), st.sampled_from(SPELLINGS))
+@example(b"\x30\x2a\x30\x05\x06" + bytes(59), SPELLINGS[1])
+def test_a_random_secret_is_none_of_a_pair(raw: bytes, spelled: Spelling) -> None:
+    assert keys.kind_of_pair(spelled(raw)) is None
 
 
 def test_a_key_has_at_most_8192_bytes() -> None:

@@ -102,6 +102,13 @@ def test_what_is_fetched_keeps_its_bytes() -> None:
     assert page.next == "evt_1"
 
 
+@pytest.mark.parametrize("odd", [b'"\xff"', b"1" + b"0" * 400, b"-1e300"])
+def test_an_item_that_cannot_be_told_is_no_answer(odd: bytes) -> None:
+    body = b'{"has_more": true, "data": [{"id": "evt_1", "created": %b}]}' % odd
+    with pytest.raises(BadAnswerError):
+        read_page(rule("stripe"), body, None)
+
+
 @given(
     st.binary(max_size=200)
     | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(msgspec.json.encode),

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from router.expressions import compile as compiled
-from router.model.delivery import REDACTED, Redaction
+from router.model.delivery import BLANKED, REDACTED, Redaction
 from router.model.ids import Ids
 from router.model.job import Attempt, Group
 from router.model.settings import OWN, OWN_ENDPOINT, Dedupe, Endpoint
@@ -53,6 +53,9 @@ def test_an_unparsed_body_goes_whole() -> None:
     delivery = a_delivery(body=b'{"email": "anna', state="unparsed")
     taken = taken_out(delivery, a_redact("payload.email"), builtin()["shopify"], NOW)
     assert taken.delivery.body == b"[redacted]"
+    assert taken.delivery.flags == (REDACTED, BLANKED)
+    assert taken.delivery.redacted is not None
+    assert taken.delivery.redacted.paths == ("payload.email", "payload")
 
 
 def test_a_definition_reads_what_its_expression_reads() -> None:

@@ -49,10 +49,11 @@ async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:
 
 async def test_what_was_taken_out_of_a_delivery_is_on_its_page(free: Rig) -> None:
     mark = Redaction(NOW, "ab" * 32, ("payload.<b>",))
-    [id_] = await stored(free, 1, redacted=mark)
+    [id_] = await stored(free, 1, redacted=mark, flags=("redacted", "blanked"))
     page = await page_of(free, f"/deliveries/{id_}")
     assert "<code>payload.&lt;b&gt;</code>" in page
     assert "ab" * 32 in page
+    assert "its whole body, as the values could not be cut out of it" in page
     plan = await page_of(free, f"/plan?verb=replay&id={id_}")
     assert "matched and run without the values that were taken out" in plan
 
