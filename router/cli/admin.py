@@ -227,10 +227,9 @@ class AdminClient:
         """Whether the server listens at its address. Raises as `read`."""
         try:
             self._response("GET", "/livez")
-        except NotThisRouter as error:
-            note(error.message)
-            return False
-        except NoServer:
+        except NoServer as error:
+            if isinstance(error, NotThisRouter):
+                note(error.message)
             return False
         return True
 

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from router.cli.admin import (
-    AdminClient,
-    NoServer,
-    NotThisRouter,
-    admin_address,
-)
+from router.cli.admin import AdminClient, NoServer, NotThisRouter, admin_address
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.cli.output import note, visible

@@ -36,9 +36,8 @@ class ShownToken(httpx.Auth):
         yield request
 
     def _probe(self, request: httpx.Request, store: StoreAddress) -> Flow:
-        url, nonce = request.url.join("/livez"), secrets.token_hex(32)
-        more = request.extensions  # its timeouts
-        answer = yield httpx.Request("GET", url, headers={NONCE: nonce}, extensions=more)
+        url, nonce, times = request.url.join("/livez"), secrets.token_hex(32), request.extensions
+        answer = yield httpx.Request("GET", url, headers={NONCE: nonce}, extensions=times)
         try:
             address = answer.extensions["network_stream"].get_extra_info("server_addr")
         except OSError:  # it has closed the connection already

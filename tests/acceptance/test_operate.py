@@ -52,6 +52,19 @@ def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
     assert "there is no rule 'hopeles'; did you mean 'hopeless'?" in err
 
 
+def test_a_hint_stands_before_the_list(rig: Rig) -> None:
+    """After it, it would come behind the next prompt where the list goes into a pipe."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "router", "dead", "-f", str(rig.path)],
+        env={**os.environ, **rig.environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.index("again, for instance") < ran.stdout.index("CAUSE")
+
+
 def test_the_same_selection_again_makes_none(make_rig: MakeRig) -> None:
     """Of the server here, as if it were elsewhere, and after a restart; it says what made them."""
     rig = make_rig(RULES)

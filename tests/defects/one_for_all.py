@@ -56,4 +56,14 @@ ONE_FOR_ALL = (
         ),
         "unit/web/test_signal.py::test_one_caller_that_takes_all_places_gives_one_to_another",
     ),
+    defect(
+        304,
+        "a restore replaces the store without a question",
+        Edit(
+            "router/cli/store.py",
+            "if store.exists() and not consent.yes:",
+            "if False:",
+        ),
+        "unit/cli/test_store.py::test_a_restore_says_what_is_not_in_it",
+    ),
 )

@@ -14,7 +14,7 @@ from typing import Any
 from router import log
 from router.errors import UsageError
 from router.operator.attention import HELD
-from router.web.admin.browsers import Hosts, check_origin, header
+from router.web.admin.browsers import Hosts, check_origin, header, is_on_this_machine
 from router.web.admin.problems import PROBLEM, Rejected, problem_body, rejection
 from router.web.admin.proof import NONCE, PROOF, proof
 from router.web.admin.query import Query
@@ -114,9 +114,11 @@ class AdminApp:
         await _send(send, status, body, _TEXT, *self._proof(scope))
 
     def _proof(self, scope: Any) -> list[tuple[bytes, bytes]]:
-        """That we have the token beside the store, for who asks before he shows it."""
-        nonce = header(scope["headers"], NONCE.encode("ascii"))
+        """A proof of `local` for a command on this machine; others could guess tokens by it."""
+        nonce, client = header(scope["headers"], NONCE.encode("ascii")), scope["client"] or ("", 0)
         if nonce is None or self._local is None:
+            return []
+        if not is_on_this_machine(client, scope["headers"]) and client[0] != scope["server"][0]:
             return []
         token, store = self._local
         answers = (proof(token, of, nonce, scope["server"]) for of in ("", store))
