@@ -11,6 +11,7 @@ import msgspec
 
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
+from router.cli.output import note
 from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
 from router.operator.answers import ExportPage, JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
@@ -19,6 +20,7 @@ from router.web.tls import first_certificate
 if TYPE_CHECKING:
     import httpx
 
+    from router.model.settings import ServerSettings
     from router.rules.ruleset import Ruleset
 
 T = TypeVar("T")
@@ -31,8 +33,15 @@ class NoServer(click.ClickException):
     """Nothing listens at the admin address: verbs may take the store's lock themselves."""
 
 
-class OtherStore(UsageError):
-    """The server at the admin address holds another store than ours."""
+class NotThisRouter(NoServer):
+    """Something else than the router of our store listens at the admin address."""
+
+    def __init__(self, url: str, store: str) -> None:
+        super().__init__(
+            f"what listens at {url} is not the router of {store}: it does not prove that it has "
+            "the token beside the store, and was not sent it; stop that process, or name the right "
+            "router: -f RULES, --store, --admin HOST:PORT, or --server URL with ROUTER_TOKEN"
+        )
 
 
 class NotAdminApi(click.ClickException):
@@ -48,6 +57,13 @@ class TokenRefused(click.ClickException):
 
 class MayNotSee(click.ClickException):
     """The token is valid, but its role may not do this."""
+
+
+def admin_address(place: Options, server: "ServerSettings") -> str:
+    """Where the admin listener here is: as --admin says, as the router said last, or the rules."""
+    from router.wiring.stores import served_at
+
+    return place.admin or served_at(server.store) or server.admin
 
 
 def loopback(address: str, *, tls: bool = False) -> str:
@@ -103,33 +119,28 @@ class AdminClient:
     """
     Calls the admin API of one server. A context manager.
 
-    `store` is the one that the server must hold, for another router on the same port must not
-    replay our deliveries; None where that is not known here. `cert`: see `trusting`.
+    `auth` adds the token to each request. `cert`: see `trusting`.
     """
 
     def __init__(
         self,
         base_url: str,
-        token: str | None,
+        auth: "httpx.Auth",
         *,
-        store: str | None,
         cert: str | None = None,
         timeout_s: float = _TIMEOUT_S,
     ) -> None:
         import httpx
 
-        headers = {"authorization": f"Bearer {token}"} if token else {}
         # trust_env off: a proxy of the environment has no business with an admin token.
         self._client = httpx.Client(
             base_url=base_url,
-            headers=headers,
+            auth=auth,
             timeout=timeout_s,
             trust_env=False,
             verify=base_url.startswith("https:") and trusting(cert),
         )
-        self.cert = cert
-        self._base_url = base_url
-        self._store = store
+        self.cert, self.auth, self.base_url = cert, auth, base_url
 
     @classmethod
     def of(
@@ -140,16 +151,17 @@ class AdminClient:
         timeout_s: float = _TIMEOUT_S,
     ) -> "AdminClient":
         """A client of the server that `--server` names, else of the server of these rules."""
+        from router.cli.shown_token import ShownToken
+
         if place.server is not None:
-            return cls(place.server.rstrip("/"), place.token, store=None, timeout_s=timeout_s)
+            return cls(place.server.rstrip("/"), ShownToken(place.token), timeout_s=timeout_s)
         if ruleset is None:
             _, ruleset = rules_to_read(place)
         server = ruleset.server
         tls = server.admin_tls
         return cls(
-            loopback(server.admin, tls=tls is not None),
-            _token(place, server.state),
-            store=None if server.store.missing else str(server.store),
+            loopback(admin_address(place, server), tls=tls is not None),
+            ShownToken(place.token, server.store, _kept_token(server.state)),
             cert=tls.cert if tls else None,
             timeout_s=timeout_s,
         )
@@ -159,12 +171,6 @@ class AdminClient:
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
-
-    @property
-    def address(self) -> tuple[str, dict[str, str]]:
-        """Its URL, and the headers that open it, for who speaks to it otherwise."""
-        token = self._client.headers.get("authorization")
-        return self._base_url, {"authorization": token} if token else {}
 
     def refusals(self, limit: int) -> RefusalList:
         """What the server refused lately, newest first."""
@@ -186,11 +192,8 @@ class AdminClient:
     def write_counts(self, path: str) -> None:
         """
         Have the server write what it only counts in memory, as it does before it answers `path`.
-
-        Raises:
-            OtherStore, click.ClickException: it holds another store, or does not answer.
+        Raises as `read`.
         """
-        self._check_store()
         _checked(self._response("GET", path))
 
     def read(self, path: str, query: Mapping[str, Any], kind: type[T]) -> T:
@@ -199,19 +202,16 @@ class AdminClient:
 
         Raises:
             RouterError: the server's, as here.
-            OtherStore, click.ClickException: it holds another store, or does not answer.
+            click.ClickException: it does not answer.
         """
-        self._check_store()
         return _decoded(self._response("GET", f"{path}?{urlencode(query)}"), kind)
 
     def post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
         """What the server answers to a verb. Raises as `read`."""
-        self._check_store()
         return _decoded(self._response("POST", path, body), kind)
 
     def export(self, query: Mapping[str, Any]) -> ExportPage:
         """A page of an export. Raises as `read`."""
-        self._check_store()
         response = self._response("GET", f"/api/export?{urlencode(query)}")
         _checked(response)
         return msgspec.json.decode(response.content, type=ExportPage)
@@ -224,30 +224,14 @@ class AdminClient:
         return response.content
 
     def is_there(self) -> bool:
-        """
-        Whether a server listens at the address.
-
-        Raises:
-            OtherStore, click.ClickException: it holds another store, or does not answer.
-        """
+        """Whether the server listens at its address. Raises as `read`."""
         try:
-            self._check_store()
-        except NoServer:
+            self._response("GET", "/livez")
+        except NoServer as error:
+            if isinstance(error, NotThisRouter):
+                note(error.message)
             return False
         return True
-
-    def _check_store(self) -> None:
-        """Once: does the server hold the store that it must?"""
-        if self._store is None:
-            return
-        status = _decoded(self._response("GET", "/api/status"), dict)  # of whatever version
-        held = str(status.get("store", {}).get("path", ""))
-        if held and not _same_file(held, self._store):
-            raise OtherStore(
-                f"the server at {self._base_url} holds another store, {held}; "
-                "give its rules file with -f, or --store, or --admin HOST:PORT of the right server"
-            )
-        self._store = None
 
     def _response(self, method: str, path: str, body: Any = None) -> "httpx.Response":
         import httpx
@@ -256,13 +240,13 @@ class AdminClient:
             response = self._client.request(method, path, json=body)
         except httpx.ConnectError as error:
             if (fault := tls_fault(error)) is not None:
-                raise click.ClickException(f"{self._base_url}: {fault}") from None
-            raise NoServer(f"no server runs at {self._base_url}") from None
+                raise click.ClickException(f"{self.base_url}: {fault}") from None
+            raise NoServer(f"no server runs at {self.base_url}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise click.ClickException(f"{self._base_url} does not answer: {error}") from None
+            raise click.ClickException(f"{self.base_url} does not answer: {error}") from None
         if response.status_code == 401:
             raise TokenRefused(
-                f"the server at {self._base_url} does not accept the token; "
+                f"the server at {self.base_url} does not accept the token; "
                 "set ROUTER_TOKEN, `router login` again, or run this beside the server's store"
             )
         return response
@@ -301,19 +285,14 @@ def _checked(response: "httpx.Response") -> None:
     raise (known or click.ClickException)(detail)
 
 
-def _token(place: Options, state: Path) -> str | None:
-    if place.token:
-        return place.token
+def _kept_token(state: Path) -> str | None:
+    """The one in the file beside the store; None: no router has made one yet."""
     try:
-        return Path(f"{state}.token").read_text("utf-8").strip()
+        return Path(f"{state}.token").read_text("utf-8").strip() or None
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"cannot read {state}.token: {error.strerror}; set ROUTER_TOKEN") from None
-
-
-def _same_file(one: str, other: str) -> bool:
-    try:
-        return Path(one).samefile(other)
-    except OSError:
-        return Path(one).absolute() == Path(other).absolute()
+        raise UsageError(
+            f"cannot read {state}.token, by which the router here is known: {error.strerror}; "
+            "name the router by --server URL, with ROUTER_TOKEN"
+        ) from None

@@ -42,16 +42,16 @@ def _show_causes(place: Options, wanted: Selector) -> None:
     answer = ask(place, lambda questions: questions.dead(wanted))
     note_examined(answer)
     found = answer.causes
+    if found and not place.as_json:  # before the list: behind a pipe it would follow the prompt
+        here = same_place()
+        again, each = f"{reviving(found[0])}{here}", f"router dead --list{here}"
+        note(f"again, for instance: `{again}`; each of them: `{each}`")
     print_list(
         [{**dates(msgspec.structs.asdict(c)), "revive": reviving(c)} for c in found],
         ("jobs", "last", "first", "rule/action", "target", "cause", "key", "job"),
         map(_cause_cells, found),
         as_json=place.as_json,
     )
-    if found and not place.as_json:
-        here = same_place()
-        again, each = f"{reviving(found[0])}{here}", f"router dead --list{here}"
-        note(f"again, for instance: `{again}`; each of them: `{each}`")
 
 
 def reviving(cause: Cause) -> str:

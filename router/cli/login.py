@@ -10,6 +10,7 @@ from router.cli import contexts
 from router.cli.admin import AdminClient, TokenRefused
 from router.cli.contexts import LOCAL, NAME, KnownRouter, KnownRouters
 from router.cli.output import note, print_json, print_table
+from router.cli.shown_token import ShownToken
 from router.egress import is_local_name, listens_locally
 from router.errors import UsageError
 from router.operator.token_answers import Whoami
@@ -129,7 +130,7 @@ def _proved(server: str) -> tuple[str | None, Whoami]:
 
 
 def _whoami(server: str, token: str | None) -> Whoami:
-    with AdminClient(server, token, store=None) as client:
+    with AdminClient(server, ShownToken(token)) as client:
         return client.read("/api/whoami", {}, Whoami)
 
 

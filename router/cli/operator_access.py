@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from router.cli.admin import AdminClient, NoServer, NotAdminApi, OtherStore
+from router.cli.admin import AdminClient, NoServer, NotThisRouter, admin_address
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.cli.output import note, visible
@@ -63,7 +63,7 @@ def ask_running(
     with AdminClient.of(options, ruleset) as client:
         if client.is_there():
             return asyncio.run(question(RemoteOperator(client))), None
-    return ask_store(ruleset, question), ruleset.server.admin
+    return ask_store(ruleset, question), admin_address(options, ruleset.server)
 
 
 def ask_store(
@@ -98,7 +98,7 @@ def acting(options: Options, ruleset: "Ruleset | None" = None) -> Iterator[Admin
         try:
             yield client
         except NoServer as error:
-            if options.server is not None:
+            if options.server is not None or isinstance(error, NotThisRouter):
                 raise
             raise NoServer(f"{error.message}: {START}") from None
 
@@ -125,8 +125,7 @@ def _write_counts(options: Options, ruleset: "Ruleset", route: str) -> None:
     """
     try:
         with AdminClient.of(options, ruleset, timeout_s=_COUNTS_WITHIN_S) as client:
-            client.write_counts(route)
-    except (NoServer, NotAdminApi, OtherStore):
-        return
+            if client.is_there():
+                client.write_counts(route)
     except (click.ClickException, RouterError) as error:
         note(f"counts may be some seconds old: {error}")

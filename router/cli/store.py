@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from router.cli.admin import AdminClient, NoServer
+from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.generations import rules_to_read
 from router.cli.options import Options, place_options
 from router.cli.output import aged, counted, note, print_answer, print_json, states, timestamp
@@ -62,7 +63,8 @@ def backup(*, place: Options, destination: Path, force: bool) -> None:
 @store.command()
 @click.argument("source", metavar="SRC", type=_FILE)
 @place_options("dev", "store")
-def restore(*, place: Options, source: Path) -> None:
+@consent_options
+def restore(*, place: Options, source: Path, consent: Consent) -> None:
     """
     Put a backup in the store's place; only while no server runs. The old store is kept beside it.
 
@@ -73,9 +75,17 @@ def restore(*, place: Options, source: Path) -> None:
     from router.cli.local_audit import local_line
     from router.store.sqlite.copying import restore
 
+    store = _file_of(place, _BACKUP)
+    if consent.dry_run:
+        plan = {"path": str(store), "source": str(source)}
+        print_answer(plan, f"{source} would take the place of {store}", as_json=place.as_json)
+        return
+    if store.exists() and not consent.yes:
+        refuse_silence(quiet=place.as_json)
+        click.confirm(f"Put {source} in the place of {store}, which is kept?", abort=True)
     done = restore(
         source.absolute(),
-        _file_of(place, _BACKUP),
+        store,
         stamp=time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
         audit=local_line("restore", {"path": str(source.absolute())}),
         progress=_progress(),

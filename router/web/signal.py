@@ -6,6 +6,7 @@ does not read, the router keeps one flag.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +14,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
+from router.web.fair_share import oldest_of_largest
 
 HEARTBEAT_S = 15.0
 PAUSE_S = 0.1
@@ -46,7 +48,7 @@ class Signal:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._listeners: set[SignalListener] = set()
+        self._listeners: dict[SignalListener, str] = {}
         self._fresh = asyncio.Event()
         self._ended = False
         self.heard = asyncio.Event()
@@ -57,10 +59,11 @@ class Signal:
         """How many listen now."""
         return len(self._listeners)
 
-    @property
-    def full(self) -> bool:
-        """Whether nobody more can listen now."""
-        return len(self._listeners) >= LISTENERS_MAX or self._ended
+    def full(self, caller: str) -> bool:
+        """Whether this caller cannot listen now: all places are taken, and none has more."""
+        taken, shares = len(self._listeners), Counter(self._listeners.values())
+        none_has_more = taken > 0 and shares[caller] >= max(shares.values())
+        return self._ended or (taken >= LISTENERS_MAX and none_has_more)
 
     def changed(self) -> None:
         """Something happened that a list or a page may show."""
@@ -68,22 +71,26 @@ class Signal:
             self._fresh.set()
 
     @contextmanager
-    def listening(self) -> Iterator[SignalListener]:
+    def listening(self, caller: str) -> Iterator[SignalListener]:
         """
-        A listener, from now on.
+        A listener, from now on. Where all places are taken, the caller that has the most gives one.
 
         Raises:
-            SignalFull: too many listen.
+            SignalFull: that is this caller.
         """
-        if self.full:
+        if self.full(caller):
             raise SignalFull
+        if len(self._listeners) >= LISTENERS_MAX:
+            oldest = oldest_of_largest(self._listeners)
+            del self._listeners[oldest]
+            oldest.leave()
         listener = SignalListener()
-        self._listeners.add(listener)
+        self._listeners[listener] = caller
         self.heard.set()
         try:
             yield listener
         finally:
-            self._listeners.discard(listener)
+            self._listeners.pop(listener, None)
             if not self._listeners:
                 self.heard.clear()
 

@@ -24,7 +24,7 @@ HEARTBEAT = b": still here\n\n"
 
 class SignalStream(ASGIResponse):
     """
-    The answer to one client, as long as it is `still_admitted`.
+    The answer to one client of `caller`, as long as it is `still_admitted`.
 
     Raises:
         SignalFull: too many listen.
@@ -32,11 +32,13 @@ class SignalStream(ASGIResponse):
 
     _should_set_content_length = False
 
-    def __init__(self, signal: Signal, still_admitted: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(
+        self, signal: Signal, caller: str, still_admitted: Callable[[], Awaitable[bool]]
+    ) -> None:
         super().__init__(headers={"content-type": CONTENT_TYPE, "x-accel-buffering": "no"})
-        if signal.full:
+        if signal.full(caller):
             raise SignalFull
-        self._signal = signal
+        self._signal, self._caller = signal, caller
         self._still_admitted = still_admitted
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -49,7 +51,7 @@ class SignalStream(ASGIResponse):
 
     async def send_body(self, send: Send, receive: Receive) -> None:
         """Until the client goes away, or the router does. A slow client delays nobody else."""
-        with self._signal.listening() as listener:
+        with self._signal.listening(self._caller) as listener:
             leaving = asyncio.ensure_future(_leave(receive, listener))
             try:
                 await _body(send, HELLO)

@@ -56,17 +56,14 @@ class MetricsPage:
 
 
 def callers(
-    live: LiveRef, tokens: TokenLedger | None = None, *, dev: bool, clock: Clock
+    live: LiveRef, local: str, tokens: TokenLedger | None = None, *, dev: bool, clock: Clock
 ) -> Callers:
     """
-    Who may call: whoever has the token beside the store, one of the rules file as it is now, or one
-    of `tokens`. With `dev`, on this machine alone, anybody.
+    Who may call: whoever has `local`, the token beside the store, one of the rules file as it is
+    now, or one of `tokens`. With `dev`, on this machine alone, anybody.
     """
-    server = live.current.ruleset.server
-    if dev and listens_locally(server.admin):
+    if dev and listens_locally(live.current.ruleset.server.admin):
         return Callers(None, clock=clock)
-    local = own_token(server.state)
-    logs.keep_secret([local])
     own = HeldToken(Caller(LOCAL_NAME, "admin"), local.encode("ascii"))
 
     def held() -> list[HeldToken]:

@@ -48,7 +48,7 @@ from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.web.signal import Signal
 from router.wiring.action_table import make_actions
-from router.wiring.admin import MetricsPage, callers
+from router.wiring.admin import MetricsPage, callers, own_token
 from router.wiring.gauges import measure_parts, measure_store
 from router.wiring.listeners import (
     admin_listener,
@@ -57,6 +57,7 @@ from router.wiring.listeners import (
     certificate,
     ends,
     public_listener,
+    shown,
 )
 from router.wiring.live import (
     GenerationSource,
@@ -76,7 +77,7 @@ from router.wiring.observers import Handlers, Observers, signal_handlers, visit_
 from router.wiring.recovery import RecoverableEndpoints
 from router.wiring.reloading import reload_steps
 from router.wiring.serve_options import ServeOptions
-from router.wiring.stores import node_name
+from router.wiring.stores import identity, node_name, serve_at
 from router.wiring.terminal import counting_handlers
 from router.wiring.traces import traces_of
 
@@ -335,6 +336,7 @@ class Server:
         settle_collector()
         self.admin_app.begin()
         ruleset, token_needed = self.live.current.ruleset, self.callers.required
+        serve_at(ruleset.server.store, shown(self.admin.bound))
         announce(self.log, ruleset, self.public, (self.admin, self.admin_certificate), token_needed)
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
@@ -381,13 +383,18 @@ class Server:
         server = self.live.current.ruleset.server
         peers, given = Peers(server.trusted_proxies), self.options.sockets
         ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
-        self.callers = callers(self.live, self.verbs.tokens, dev=self.options.dev, clock=self.clock)
+        token = own_token(server.state)
+        logs.keep_secret([token])
+        self.callers = callers(
+            self.live, token, self.verbs.tokens, dev=self.options.dev, clock=self.clock
+        )
         self.admin_app = AdminApp(
             self._admin_api,
             hosts=Hosts(server.admin, admin_names(server)),
             peers=peers,
             unready=self.running.unready,
             held=lambda: self.dispatch.held,
+            local=(token, identity(server.store)),
         )
         return (
             public_listener(ingest, server, peers, self.certificate, given.get("listen")),

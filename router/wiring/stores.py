@@ -1,5 +1,6 @@
 """The one road to a store, whatever it is: by its address."""
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddres
 from router.store.database_about import DatabaseAbout
 from router.store.protocol import Store
 from router.store.reads import StoreReader
+from router.store.sqlite import location
 from router.store.values import OnCommit, uncounted
 
 if TYPE_CHECKING:
@@ -92,6 +94,24 @@ async def copy_store(
     with _driver_wanted():
         from router.store.moving.copying import copy  # noqa: PLC0415 - as above
     return await copy(Path(source.path), _url(target), clock=clock, audit=audit, show=show)
+
+
+def identity(address: StoreAddress) -> str:
+    """By what a router and a command know that they mean the same store; "": it is not known."""
+    if isinstance(address, SqliteFile):
+        return os.path.realpath(address.path)
+    return "" if address.missing else str(address)
+
+
+def serve_at(address: StoreAddress, admin: str) -> None:
+    """Name our admin address beside the store of ours, where commands look for it."""
+    if isinstance(address, SqliteFile):
+        location.name_admin(address.path, admin)
+
+
+def served_at(address: StoreAddress) -> str | None:
+    """The admin address that the router of this store named last; None: none is known."""
+    return location.named_admin(address.path) if isinstance(address, SqliteFile) else None
 
 
 def node_name(address: StoreAddress) -> str:

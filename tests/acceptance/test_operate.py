@@ -52,6 +52,19 @@ def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
     assert "there is no rule 'hopeles'; did you mean 'hopeless'?" in err
 
 
+def test_a_hint_stands_before_the_list(rig: Rig) -> None:
+    """After it, it would come behind the next prompt where the list goes into a pipe."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "router", "dead", "-f", str(rig.path)],
+        env={**os.environ, **rig.environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.index("again, for instance") < ran.stdout.index("CAUSE")
+
+
 def test_the_same_selection_again_makes_none(make_rig: MakeRig) -> None:
     """Of the server here, as if it were elsewhere, and after a restart; it says what made them."""
     rig = make_rig(RULES)
@@ -194,12 +207,14 @@ def test_a_remote_server_wants_its_token(rig: Rig) -> None:
 def test_a_server_of_another_store_gets_no_call(rig: Rig, tmp_path: Path) -> None:
     """Two routers on one machine: the wrong one must not be asked to replay our deliveries."""
     token = Path(f"{rig.store}.token").read_text("ascii").strip()
-    other = str(tmp_path / "other.db")
-    code, _, err = called(
-        rig, "cancel", "--rule", "x", "--yes", "--store", other, ROUTER_TOKEN=token
-    )
-    assert code == 2
-    assert f"holds another store, {rig.store}" in err
+    other = tmp_path / "other.db"
+    for kept in ("of another router", token):  # as where both have one `state_dir`
+        Path(f"{other}.token").write_text(kept, "ascii")
+        code, _, err = called(
+            rig, "cancel", "--rule", "x", "--yes", "--store", str(other), ROUTER_TOKEN=token
+        )
+        assert code == 1
+        assert f"127.0.0.1:{rig.admin} is not the router of {other}: " in err
 
 
 def test_where_no_router_answers_its_address_is_to_be_named(rig: Rig) -> None:

@@ -49,7 +49,7 @@ async def test_backups_under_load_hold_every_delivery_acknowledged_before(tmp_pa
     digests = dict(client.acked)
     for copy, before in copies.items():
         assert before
-        code_, out, err = called(rig, "store", "restore", str(copy))
+        code_, out, err = called(rig, "store", "restore", str(copy), "--yes")
         assert (code_, "checked" in out) == (0, True), err
         with contextlib.closing(ledger.connect(rig.store, mend=True)) as db:
             found = ledger.stored(db)
@@ -84,6 +84,6 @@ def test_a_server_prunes_on_request(make_rig: MakeRig, send: Send) -> None:
         assert kept[:2] == (0, "0 deliveries and 0 expired keys removed\n"), kept
         gone = called(rig, "store", "prune", "--older-than", "0s")
         assert gone[:2] == (0, "5 deliveries and 0 expired keys removed\n"), gone
-        refused = called(rig, "store", "restore", str(rig.store))
+        refused = called(rig, "store", "restore", str(rig.store), "--yes")
         assert refused[0] == 2
     assert ledger.counts(rig.store).deliveries == 0

@@ -199,7 +199,7 @@ def test_without_the_lock_file_it_goes_on_and_nobody_else_begins(
         if command == "serve":
             refused = called(rig, "serve", str(rig.path))
         else:
-            refused = called(rig, "store", "restore", str(rig.folder / "copy.db"))
+            refused = called(rig, "store", "restore", str(rig.folder / "copy.db"), "--yes")
         assert (refused[0], "in use by another router" in refused[2]) == (1, True), refused
         router.until(lambda: lock.exists() and holder(lock) == [b"%d" % pid(router)], "its lock")
         assert send(rig, code(), 1).status_code == 200

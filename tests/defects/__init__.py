@@ -8,7 +8,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
-`tracing.py`, `redacting.py`, `restarts.py`, `erasing.py` and
+`tracing.py`, `redacting.py`, `restarts.py`, `erasing.py`, `one_for_all.py` and
 `survived.py` list them.
 """
 
@@ -27,6 +27,7 @@ from tests.defects.importing import IMPORTING
 from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
 from tests.defects.never_shown import NEVER_SHOWN
+from tests.defects.one_for_all import ONE_FOR_ALL
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
 from tests.defects.pages_of_now import PAGES_OF_NOW
@@ -90,4 +91,5 @@ ALL = (
     *PEOPLES_DATA,
     *ERASING,
     *SURVIVED,
+    *ONE_FOR_ALL,
 )

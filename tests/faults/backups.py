@@ -81,7 +81,7 @@ async def backed_up(
 
 def restored(copy: Path, other: Rig, before: dict[str, str], tally: Tally) -> None:
     where = f"round {tally.rounds}"
-    status, _, said = called(other, "store", "restore", str(copy))
+    status, _, said = called(other, "store", "restore", str(copy), "--yes")
     if status:
         tally.problems.append(f"{where}: restore ended with {status}: {said[-300:]}")
         return

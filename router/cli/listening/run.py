@@ -50,12 +50,12 @@ class ListenOptions(msgspec.Struct, frozen=True):
 
 class ListenedRouter(msgspec.Struct, frozen=True):
     """
-    The router to listen to: its admin address, headers with the token, its store, and the
-    certificate of an admin listener with TLS on this machine.
+    The router to listen to: its admin address, what adds the token to a request, its store, and
+    the certificate of an admin listener with TLS on this machine.
     """
 
     url: str
-    headers: dict[str, str]
+    auth: httpx.Auth
     store: str
     cert: str | None
 
@@ -72,7 +72,7 @@ def run(place: Options, options: ListenOptions) -> int:
     options = msgspec.structs.replace(options, to=checked(options.to))
     with AdminClient.of(place) as client:
         status = client.status()
-        server = ListenedRouter(*client.address, status.store.path, client.cert)
+        server = ListenedRouter(client.base_url, client.auth, status.store.path, client.cert)
     for name in options.endpoints:
         if name not in status.endpoints:
             has = f"it has: {', '.join(status.endpoints) or 'none'}"
@@ -179,7 +179,7 @@ async def _clients(
     async with (
         httpx.AsyncClient(
             base_url=server.url,
-            headers=server.headers,
+            auth=server.auth,
             timeout=60.0,
             trust_env=False,
             verify=server.url.startswith("https:") and trusting(server.cert),

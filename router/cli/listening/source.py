@@ -51,7 +51,7 @@ class DeliverySource:
     """
     The deliveries of a router, by its admin API. `endpoints` and `events`: only those; empty: all.
 
-    The client's base URL is the admin address, with the token in its headers.
+    The client's base URL is the admin address, and it adds the token to each request.
     """
 
     def __init__(

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from router.egress import host_and_port
 from router.errors import StoreRefused
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
@@ -21,8 +22,8 @@ Identity = tuple[int, int]
 _CLAIM = 0x4000_0400
 """The byte of a store that its writer locks; those that SQLite locks lie before it."""
 
-_HOLDER_BYTES = 32
-"""Of a lock file, for the process that has it."""
+_HOLDER_BYTES, _ADDRESS_BYTES = 32, 288
+"""Of a lock file, for the process that has it, and then for the address of its admin listener."""
 
 
 class Lock:
@@ -186,12 +187,31 @@ def _locked(file: Path, store: Path) -> int:
             f"{store} is in use by another router (process {holder or 'unknown'})"
         ) from error
     try:
-        holder = f"{os.getpid():<{_HOLDER_BYTES - 1}}\n"
+        holder = f"{os.getpid():<{_HOLDER_BYTES - 1}}\n{'':{_ADDRESS_BYTES - 1}}\n"
         os.pwrite(descriptor, holder.encode("ascii"), 0)
     except OSError as error:
         os.close(descriptor)
         raise _unwritable(file, error) from error
     return descriptor
+
+
+def name_admin(store: str, address: str) -> None:
+    """Name the address of our admin listener in the lock file, which is ours."""
+    with suppress(FileNotFoundError), Path(f"{store}.lock").open("r+b") as file:
+        # It may have been removed just now: it is put back without the address.
+        file.seek(_HOLDER_BYTES)
+        file.write(f"{address:<{_ADDRESS_BYTES - 1}}\n".encode("ascii"))
+
+
+def named_admin(store: str) -> str | None:
+    """The admin address in the lock file, of its last holder; None: there is none to be read."""
+    try:
+        with Path(f"{store}.lock").open("rb") as file:
+            text = file.read(_HOLDER_BYTES + _ADDRESS_BYTES)[_HOLDER_BYTES:]
+    except OSError:  # who may not read it is told so of the token, which lies beside it
+        return None
+    address = text.decode("ascii", "replace").strip()
+    return address if host_and_port(address) else None
 
 
 def _claimed(store: Path) -> int:

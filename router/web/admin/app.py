@@ -14,8 +14,9 @@ from typing import Any
 from router import log
 from router.errors import UsageError
 from router.operator.attention import HELD
-from router.web.admin.browsers import Hosts, check_origin
+from router.web.admin.browsers import Hosts, check_origin, header, is_on_this_machine
 from router.web.admin.problems import PROBLEM, Rejected, problem_body, rejection
+from router.web.admin.proof import NONCE, PROOF, proof
 from router.web.admin.query import Query
 from router.web.client_address import Peers
 
@@ -45,6 +46,7 @@ class AdminApp:
 
     `build` makes the application behind it, in a thread. `peers` are the proxies that may say who
     calls; `unready` says why no delivery can be committed, None: one can; `held`: no job runs.
+    `local` is the token beside the store, and the store: the probes prove that we have them.
     """
 
     def __init__(
@@ -55,11 +57,12 @@ class AdminApp:
         unready: Callable[[], Awaitable[str | None]],
         held: Callable[[], bool] = lambda: False,
         peers: Peers | None = None,
+        local: tuple[str, str] | None = None,
     ) -> None:
         self._build = build
         self._hosts = hosts
         self._unready, self._held = unready, held
-        self._peers = peers or Peers()
+        self._peers, self._local = peers or Peers(), local
         self._built: asyncio.Future[Application] | None = None
         self._log = log.get("web.admin")
 
@@ -108,7 +111,18 @@ class AdminApp:
             status = 200 if why is None else 503
             text = "ready\n" if why is None else f"not ready: {why}\n"
             body = f"{text}{HELD}\n".encode() if self._held() else text.encode()
-        await _send(send, status, body, _TEXT)
+        await _send(send, status, body, _TEXT, *self._proof(scope))
+
+    def _proof(self, scope: Any) -> list[tuple[bytes, bytes]]:
+        """A proof of `local` for a command on this machine; others could guess tokens by it."""
+        nonce, client = header(scope["headers"], NONCE.encode("ascii")), scope["client"] or ("", 0)
+        if nonce is None or self._local is None:
+            return []
+        if not is_on_this_machine(client, scope["headers"]) and client[0] != scope["server"][0]:
+            return []
+        token, store = self._local
+        answers = (proof(token, of, nonce, scope["server"]) for of in ("", store))
+        return [(PROOF.encode("ascii"), " ".join(answers).encode("ascii"))]
 
     async def _application(self) -> Application:
         try:

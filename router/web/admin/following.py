@@ -35,7 +35,7 @@ class FollowRoutes(Controller):
     )
     async def signal(self, request: AdminRequest, signal: Given[Signal]) -> SignalStream:
         """Until the client goes; a heartbeat every 15 s."""
-        return SignalStream(signal, request.still_admitted)
+        return SignalStream(signal, request.user.name, request.still_admitted)
 
     @question(
         "/api/deliveries/after",

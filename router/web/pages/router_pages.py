@@ -115,4 +115,5 @@ class RouterPages(Controller):
     @page("/signal")
     async def signal(self, context: Given[PageContext]) -> SignalStream:
         """That something changed, for the scripts of live pages."""
-        return SignalStream(context.signal, context.request.still_admitted)
+        request = context.request
+        return SignalStream(context.signal, request.user.name, request.still_admitted)

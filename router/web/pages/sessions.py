@@ -2,15 +2,15 @@
 
 import hashlib
 import hmac
-from collections import OrderedDict
 from collections.abc import Callable
 
 import msgspec
 
 from router.clock import Clock
+from router.web.fair_share import oldest_of_largest
 
 KEPT = 200
-"""Sessions at once; one more ends the oldest."""
+"""Sessions at once; one more ends the oldest of the token that has the most."""
 LASTS_S = 12 * 3600.0
 ID_BYTES = 32
 
@@ -40,7 +40,7 @@ class Sessions:
     def __init__(self, *, clock: Clock, random: Callable[[int], bytes]) -> None:
         self._clock = clock
         self._random = random
-        self._held: OrderedDict[bytes, Session] = OrderedDict()
+        self._held: dict[bytes, Session] = {}
         self.form = random(ID_BYTES).hex()
         """What proves a form where nobody need log in."""
 
@@ -49,12 +49,12 @@ class Sessions:
 
     def begin(self, token: bytes) -> str:
         """A new session; returns its id, which is kept nowhere here."""
-        while len(self._held) >= KEPT:
-            self._held.popitem(last=False)
+        now = self._clock.monotonic()
+        self._held = {digest: one for digest, one in self._held.items() if one.ends_at > now}
+        if len(self._held) >= KEPT:
+            del self._held[oldest_of_largest({d: one.token for d, one in self._held.items()})]
         id_ = self._random(ID_BYTES).hex()
-        self._held[_digest(id_)] = Session(
-            token, self._random(ID_BYTES).hex(), self._clock.monotonic() + LASTS_S
-        )
+        self._held[_digest(id_)] = Session(token, self._random(ID_BYTES).hex(), now + LASTS_S)
         return id_
 
     def of(self, id_: str | None) -> Session | None:

@@ -1,13 +1,11 @@
 """An operator's questions to a router elsewhere: pages, cut searches, tokens without bodies."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from router.cli.admin import AdminClient, MayNotSee
-from router.cli.options import Options
+from router.cli.admin import MayNotSee
 from router.cli.remote import LIMIT_MAX, RemoteOperator
 from router.errors import AmbiguousId, NotFound
 from router.model.delivery import DeliverySummary
@@ -112,19 +110,3 @@ async def test_an_id_that_nothing_has_is_an_error_of_the_server() -> None:
             await server(FakeClient()).show(identity)
     with pytest.raises(NotFound):
         await server(FakeClient()).generation("g")
-
-
-@pytest.mark.parametrize(
-    ("environ", "store"),
-    [({"DB": "postgresql://u:secret@h/db"}, "postgresql://h/db"), ({}, None)],
-)
-def test_the_server_must_hold_our_store_as_far_as_we_know_it(
-    tmp_path: Path, environ: dict[str, str], store: str | None
-) -> None:
-    """Whoever is not told the address of the database still finds the server here."""
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("version: 1\nserver: {store: {url: {env: DB}}}\n", "utf-8")
-    (tmp_path / "router.token").write_text("of-this-folder\n", "utf-8")
-    with AdminClient.of(Options(rules, environ=environ)) as client:
-        assert client._store == store
-        assert client.address[1] == {"authorization": "Bearer of-this-folder"}

@@ -59,7 +59,7 @@ def test_a_backup_and_a_restore_are_lines_of_the_audit(
     user = pwd.getpwuid(os.getuid()).pw_name
     assert line["peer"] == f"{user}@{socket.gethostname()}"
     assert line["asked"] == {"path": str(copy), "bytes": copy.stat().st_size}
-    assert router("store", "restore", copy, "-f", rules).code == 0
+    assert router("store", "restore", copy, "-f", rules, "--yes").code == 0
     (line,) = json.loads(router("audit", "-f", rules, "--json").out)
     assert (line["verb"], line["asked"]) == ("restore", {"path": str(copy)})
     assert str(copy) in router("audit", "-f", rules).out
@@ -92,7 +92,12 @@ def test_a_restore_says_what_is_not_in_it(
 ) -> None:
     copy = tmp_path / "copy.db"
     router("store", "backup", copy, "-f", rules)
-    ran = router("store", "restore", copy, "-f", rules)
+    asked = router("store", "restore", copy, "-f", rules)
+    assert (asked.code, "pass --yes" in asked.err) == (2, True)
+    planned = router("store", "restore", copy, "-f", rules, "--dry-run")
+    assert (planned.code, f"would take the place of {db}" in planned.out) == (0, True)
+    assert not list(db.parent.glob("router.db.before-*"))
+    ran = router("store", "restore", copy, "-f", rules, "--yes")
     assert ran.code == 0
     assert "2 deliveries, checked" in ran.out
     assert "is kept: " in ran.err
@@ -106,7 +111,7 @@ def test_no_restore_while_somebody_holds_the_store(
 ) -> None:
     router("store", "backup", tmp_path / "copy.db", "-f", rules)
     lock = location.Lock(db)
-    ran = router("store", "restore", tmp_path / "copy.db", "-f", rules)
+    ran = router("store", "restore", tmp_path / "copy.db", "-f", rules, "--yes")
     lock.close()
     assert ran.code == 1
     assert "in use by another router" in ran.err

@@ -56,7 +56,7 @@ async def running() -> AsyncIterator[Rig]:
 
 async def test_a_delivery_of_another_router_rings_once() -> None:
     async with running() as rig:
-        with rig.signal.listening() as listener:
+        with rig.signal.listening("a") as listener:
             await settle()
             assert await rig.rung(listener) is False
             rig.ledger.end += 1
@@ -72,7 +72,7 @@ async def test_nobody_asks_while_nobody_listens() -> None:
     async with running() as rig:
         await rig.clock.advance(10 * LOOK_S)
         assert rig.ledger.asked == []
-        with rig.signal.listening():
+        with rig.signal.listening("a"):
             await settle()
             await rig.clock.advance(LOOK_S)
             assert len(rig.ledger.asked) == 2
@@ -84,7 +84,7 @@ async def test_nobody_asks_while_nobody_listens() -> None:
 async def test_however_many_come_and_go_it_asks_once_a_second() -> None:
     async with running() as rig:
         for _ in range(50):
-            with rig.signal.listening(), rig.signal.listening():
+            with rig.signal.listening("a"), rig.signal.listening("a"):
                 await settle()
         assert len(rig.ledger.asked) == 1
 
@@ -92,7 +92,7 @@ async def test_however_many_come_and_go_it_asks_once_a_second() -> None:
 async def test_who_listens_again_begins_at_the_end() -> None:
     async with running() as rig:
         for _ in range(2):
-            with rig.signal.listening():
+            with rig.signal.listening("a"):
                 await settle()
             await rig.clock.advance(LOOK_S)
     assert [one.cursor for one in rig.ledger.asked] == [None, None]
@@ -101,7 +101,7 @@ async def test_who_listens_again_begins_at_the_end() -> None:
 async def test_a_store_that_is_away_is_said_once_and_asked_again() -> None:
     async with running() as rig:
         rig.ledger.away = True
-        with rig.signal.listening() as listener:
+        with rig.signal.listening("a") as listener:
             await settle()
             for _ in range(3):
                 assert await rig.rung(listener) is False

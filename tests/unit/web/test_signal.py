@@ -31,7 +31,7 @@ async def test_many_changes_are_one_signal() -> None:
     clock = ManualClock()
     signal = Signal(clock)
     loop = asyncio.ensure_future(signal.run())
-    with signal.listening() as listener:
+    with signal.listening("a") as listener:
         told = 0
         for _ in range(10):
             signal.changed()
@@ -49,7 +49,7 @@ async def test_a_change_before_somebody_listens_is_told_to_nobody() -> None:
     signal = Signal(ManualClock())
     loop = asyncio.ensure_future(signal.run())
     signal.changed()
-    with signal.listening() as listener:
+    with signal.listening("a") as listener:
         await settle()
         assert not listener.changed
     loop.cancel()
@@ -59,7 +59,7 @@ async def test_all_listeners_are_told_a_few_in_a_turn() -> None:
     signal = Signal(ManualClock())
     loop = asyncio.ensure_future(signal.run())
     with ExitStack() as stack:
-        several = [stack.enter_context(signal.listening()) for _ in range(5 * AT_ONCE)]
+        several = [stack.enter_context(signal.listening("a")) for _ in range(5 * AT_ONCE)]
         await settle()
         signal.changed()
         told = []
@@ -74,7 +74,7 @@ async def test_a_heartbeat_is_no_change() -> None:
     clock = ManualClock()
     signal = Signal(clock)
     loop = asyncio.ensure_future(signal.beat())
-    with signal.listening() as listener:
+    with signal.listening("a") as listener:
         for _ in range(3):
             await clock.advance(HEARTBEAT_S)
             assert listener.woken.is_set()
@@ -87,24 +87,37 @@ def test_listeners_are_bounded_and_a_place_is_free_again() -> None:
     signal = Signal(ManualClock())
     with ExitStack() as stack:
         for _ in range(LISTENERS_MAX):
-            stack.enter_context(signal.listening())
+            stack.enter_context(signal.listening("a"))
         with pytest.raises(SignalFull):
-            stack.enter_context(signal.listening())
+            stack.enter_context(signal.listening("a"))
         assert signal.heard.is_set()
     assert (signal.listeners, signal.heard.is_set()) == (0, False)
-    with signal.listening():
+    with signal.listening("a"):
         assert signal.heard.is_set()
+
+
+def test_one_caller_that_takes_all_places_gives_one_to_another() -> None:
+    signal = Signal(ManualClock())
+    with ExitStack() as stack:
+        many = [stack.enter_context(signal.listening("viewer")) for _ in range(LISTENERS_MAX)]
+        admin = [stack.enter_context(signal.listening("admin")) for _ in range(LISTENERS_MAX // 2)]
+        assert [one.gone for one in many] == [True] * len(admin) + [False] * len(admin)
+        for caller in ("viewer", "admin"):  # neither has more than the other
+            with pytest.raises(SignalFull), signal.listening(caller):
+                pass
+        assert not any(one.gone for one in admin)
+        assert signal.listeners == LISTENERS_MAX
 
 
 def test_when_the_router_goes_down_listeners_go_and_nobody_comes() -> None:
     signal = Signal(ManualClock())
-    with signal.listening() as listener:
+    with signal.listening("a") as listener:
         signal.end()
         assert listener.gone
-    with pytest.raises(SignalFull), signal.listening():
+    with pytest.raises(SignalFull), signal.listening("a"):
         pass
     with pytest.raises(SignalFull):
-        SignalStream(signal, yes)
+        SignalStream(signal, "a", yes)
 
 
 # -- over a real connection
@@ -122,7 +135,7 @@ async def serving(
     wire = Wire(Limits(**limits), linger_s=0.05)
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
-        await SignalStream(signal, admitted)(scope, receive, send)
+        await SignalStream(signal, "a", admitted)(scope, receive, send)
 
     listener = Listener(serve, "127.0.0.1:0", wire)
     await listener.start()

@@ -22,6 +22,7 @@ from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
 TOKENS = (AdminToken("ann", "ann", "viewer", False), AdminToken("old", "old", "operator"))
+OWN = "own-own-own-own-own"
 VALUES = {"ann": b"ann-ann-ann-ann-ann", "old": b"old-old-old-old-old"}
 
 
@@ -34,11 +35,8 @@ def live_of(folder: Path, admin: str, tokens: tuple[AdminToken, ...] = TOKENS) -
 
 
 async def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) -> None:
-    known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=False, clock=ManualClock())
-    file = tmp_path / "router.db.token"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    own = file.read_text("ascii").strip().encode()
-    assert await known.of(own, "::1") == Caller("token", "admin")
+    known = callers(live_of(tmp_path, "127.0.0.1:8001"), OWN, dev=False, clock=ManualClock())
+    assert await known.of(OWN.encode(), "::1") == Caller("token", "admin")
     assert await known.of(VALUES["ann"], "::1") == Caller("ann", "viewer", bodies=False)
     with pytest.raises(WrongToken):
         await known.of(VALUES["old"], "::1")
@@ -46,28 +44,27 @@ async def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) ->
 
 async def test_a_reload_changes_who_may_come_in(tmp_path: Path) -> None:
     live = live_of(tmp_path, "127.0.0.1:8001")
-    known = callers(live, dev=False, clock=ManualClock())
+    known = callers(live, OWN, dev=False, clock=ManualClock())
     live.swap(live_of(tmp_path, "127.0.0.1:8001", ()).current)
     with pytest.raises(WrongToken):
         await known.of(VALUES["ann"], "::1")
 
 
 async def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_path: Path) -> None:
-    known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=True, clock=ManualClock())
+    known = callers(live_of(tmp_path, "127.0.0.1:8001"), OWN, dev=True, clock=ManualClock())
     assert await known.of(b"", "::1") is ANYONE
     assert not known.required
     exposed = live_of(tmp_path, "0.0.0.0:8001")
-    assert callers(exposed, dev=True, clock=ManualClock()).required
+    assert callers(exposed, OWN, dev=True, clock=ManualClock()).required
 
 
 @pytest.mark.parametrize("dev", [True, False])
 async def test_beyond_this_machine_each_call_needs_one(tmp_path: Path, dev: bool) -> None:
     """Also where the rules file names none: there is the one beside the store."""
-    known = callers(live_of(tmp_path, "0.0.0.0:8001", ()), dev=dev, clock=ManualClock())
+    known = callers(live_of(tmp_path, "0.0.0.0:8001", ()), OWN, dev=dev, clock=ManualClock())
     with pytest.raises(WrongToken):
         await known.of(b"", "172.17.0.1")
-    own = (tmp_path / "router.db.token").read_bytes().strip()
-    assert await known.of(own, "172.17.0.1") == Caller("token", "admin")
+    assert await known.of(OWN.encode(), "172.17.0.1") == Caller("token", "admin")
 
 
 def test_an_empty_token_file_is_filled_for_its_owner_alone(tmp_path: Path) -> None:

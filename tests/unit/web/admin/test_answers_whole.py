@@ -26,6 +26,10 @@ async def unready() -> None:
     """It is ready."""
 
 
+def never() -> Any:
+    raise AssertionError("it is not asked for")
+
+
 def admin_of(application: Any) -> AdminApp:
     """The admin listener with this application behind it."""
     return AdminApp(lambda: application, hosts=Hosts(HOST), unready=unready)
@@ -47,6 +51,27 @@ async def answered(status: int, *headers: tuple[bytes, bytes], parts: tuple[byte
         await send({"type": "http.response.body", "body": b""})
 
     return await called(admin_of(application), a_scope())
+
+
+@pytest.mark.parametrize(
+    ("client", "forwarded", "proved"),
+    [
+        (HERE[0], False, True),
+        ("192.0.2.1", False, True),
+        (HERE[0], True, False),
+        ("192.0.2.9", False, False),
+    ],
+)
+async def test_only_a_client_on_this_machine_is_given_a_proof(
+    client: str, forwarded: bool, proved: bool
+) -> None:
+    """Others could try tokens against it: whoever asks from elsewhere knows the router by TLS."""
+    asked = a_scope("/livez")
+    asked["headers"] += [(b"router-nonce", b"n"), *[(b"x-forwarded-for", b"a")] * forwarded]
+    at = {"client": (client, 4711), "server": ("192.0.2.1", 8001)}
+    admin = AdminApp(never, hosts=Hosts(HOST), unready=unready, local=("token", "/r.db"))
+    answer = await called(admin, {**asked, **at})
+    assert ("router-proof" in answer.headers) is proved
 
 
 @pytest.mark.parametrize(
@@ -107,9 +132,6 @@ async def test_a_request_that_is_given_up_is_answered_nothing_and_is_no_fault() 
 
 
 async def test_probes_are_answered_before_the_application_is_built() -> None:
-    def never() -> Any:
-        raise AssertionError("it is not asked for")
-
     admin = AdminApp(never, hosts=Hosts(HOST), unready=unready)
     assert (await called(admin, a_scope("/livez"))).body == b"ok\n"
     assert (await called(admin, a_scope("/readyz"))).body == b"ready\n"

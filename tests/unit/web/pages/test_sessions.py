@@ -15,10 +15,13 @@ def sessions(clock: ManualClock | None = None) -> Sessions:
     )
 
 
-def test_one_more_than_are_kept_ends_the_oldest() -> None:
+def test_one_more_than_are_kept_ends_the_oldest_of_whoever_has_the_most() -> None:
+    """Who logs in again and again ends nobody else's sessions (attack F12)."""
     kept = sessions()
-    ids = [kept.begin(b"token") for _ in range(KEPT + 1)]
+    admin = kept.begin(b"admin")
+    ids = [kept.begin(b"viewer") for _ in range(KEPT)]
     assert len(kept) == KEPT
+    assert kept.of(admin) is not None
     assert kept.of(ids[0]) is None
     assert all(kept.of(one) for one in ids[1:])
 
@@ -32,6 +35,10 @@ async def test_it_ends_with_its_time_and_is_then_forgotten() -> None:
     await clock.advance(0.001)
     assert kept.of(one) is None
     assert len(kept) == 0
+    kept.begin(b"token")
+    await clock.advance(LASTS_S)
+    kept.begin(b"another")
+    assert len(kept) == 1
 
 
 def test_neither_id_nor_token_shows_when_printed() -> None:
