@@ -13,7 +13,7 @@ from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
 from router.store.common.columns import decode_events
 from router.store.postgres import partitions, runs
 from router.store.postgres.accepting_at_once import accept_at_once, is_usual
-from router.store.postgres.database import CROSSED, Database, Tx
+from router.store.postgres.database import Database, Tx
 from router.store.postgres.delivery_rows import (
     DELIVERY_TYPES,
     KEY_TYPES,
@@ -23,6 +23,7 @@ from router.store.postgres.delivery_rows import (
     key_columns,
     storing,
 )
+from router.store.postgres.failures import Crossed, Unstorable, unstorable
 from router.store.postgres.job_rows import columns, insert, unnested
 from router.store.postgres.notices import tell
 from router.store.values import Acceptance, Accepted
@@ -33,14 +34,6 @@ DELIVERIES, BYTES = 256, 4 * 1024 * 1024
 """Of one transaction, unless a single group has more."""
 AGAIN_S, PAUSE_S = 2.0, 0.05
 """How long an outcome is asked for, and how long is waited between two tries."""
-
-UNSTORABLE = (
-    ValueError,
-    asyncpg.DataError,
-    asyncpg.IntegrityConstraintViolationError,
-    asyncpg.ProgramLimitExceededError,
-)
-"""A value is to blame, and the connection is sound."""
 
 _KNOWN = "SELECT id, events FROM deliveries WHERE id = ANY ($1) FOR KEY SHARE"
 """
@@ -77,11 +70,9 @@ async def accept_all(
     """
     try:
         return await _again(db.clock, lambda: _with_days(db, group, now))
-    except UNSTORABLE as error:
+    except (ValueError, Unstorable) as error:
         if len(group) == 1:
-            unavailable = StoreUnavailable(f"this cannot be stored: {error}")
-            unavailable.__cause__ = error
-            return [unavailable]
+            return [error if isinstance(error, Unstorable) else unstorable(error)]
     middle = len(group) // 2
     first = await accept_all(db, group[:middle], now)
     return [*first, *await accept_all(db, group[middle:], now)]
@@ -93,16 +84,20 @@ async def _again(clock: Clock, accept: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await accept()
-        except (StoreUnavailable, *CROSSED) as error:
+        except Unstorable:
+            raise
+        except StoreUnavailable:
             if clock.monotonic() + PAUSE_S >= until:
-                raise StoreUnavailable(str(error)) from error
+                raise
         await clock.sleep(PAUSE_S)
 
 
 async def _with_days(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
     try:
         return await _accept(db, group, now)
-    except asyncpg.CheckViolationError:
+    except Unstorable as error:
+        if not isinstance(error.__cause__, asyncpg.CheckViolationError):
+            raise
         await _add_days(db, group)
         return await _accept(db, group, now)
 
@@ -211,9 +206,9 @@ async def _add_runs(tx: Tx, rows: NewRows, receipts: dict[str, Receipt], now: in
                 receipts[id_] = msgspec.structs.replace(receipts[id_], cancelled=cancelled)
 
 
-def _came_meanwhile() -> asyncpg.SerializationError:
+def _came_meanwhile() -> Crossed:
     """
     A delivery of this id has been committed by another transaction, since ours began: beginning
     anew finds it.
     """
-    return asyncpg.SerializationError("a delivery was stored by another transaction meanwhile")
+    return Crossed("a delivery was stored by another transaction meanwhile")

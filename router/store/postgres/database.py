@@ -5,14 +5,12 @@ from contextlib import AsyncExitStack
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import asyncpg
-
 from router.clock import Clock
-from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.model.store_address import DatabaseUrl
 from router.store.common.damage import Damaged
 from router.store.postgres.connection import Connection, Lane, Work
+from router.store.postgres.failures import Crossed
 from router.store.postgres.sessions import open_first
 from router.store.values import OnCommit, uncounted
 
@@ -45,11 +43,6 @@ A question is planned for what it asks: which days it is about, how many a list 
 it selects is. A plan for any values may take a thousand times as long. And who asks for a cause
 reads the reasons of all that are dead before the next statement.
 """
-CROSSED = (
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-    asyncpg.LockNotAvailableError,
-)
 
 
 class Database:
@@ -119,7 +112,7 @@ class Database:
         for _ in range(AGAIN):
             try:
                 result = await lane.run(work)
-            except CROSSED as error:
+            except Crossed as error:
                 crossed = error
             except Damaged as error:
                 self.damaged(str(error))
@@ -127,7 +120,7 @@ class Database:
             else:
                 self._on_commit(writes, self.clock.monotonic() - began)
                 return result
-        raise StoreUnavailable("others hold what is to be changed") from crossed
+        raise crossed
 
     async def _transaction(self, connection: Connection, work: Callable[["Tx"], Awaitable[T]]) -> T:
         tx = Tx(self, connection)
