@@ -23,7 +23,7 @@ from router.store.postgres.delivery_rows import (
     key_columns,
     storing,
 )
-from router.store.postgres.failures import Crossed, Unstorable, unstorable
+from router.store.postgres.failures import TO_BLAME, Crossed, Unstorable, unstorable
 from router.store.postgres.job_rows import columns, insert, unnested
 from router.store.postgres.notices import tell
 from router.store.values import Acceptance, Accepted
@@ -70,9 +70,9 @@ async def accept_all(
     """
     try:
         return await _again(db.clock, lambda: _with_days(db, group, now))
-    except (ValueError, Unstorable) as error:
+    except TO_BLAME as error:
         if len(group) == 1:
-            return [error if isinstance(error, Unstorable) else unstorable(error)]
+            return [unstorable(error)]
     middle = len(group) // 2
     first = await accept_all(db, group[:middle], now)
     return [*first, *await accept_all(db, group[middle:], now)]
@@ -106,18 +106,18 @@ async def _add_days(db: Database, group: Iterable[Acceptance]) -> None:
     """The ids of some lie in days that nobody has prepared."""
     ids = [id_ for one in group for id_ in (one.delivery.id, *[job.id for job in one.jobs])]
     days = {partitions.day_of(id_) for id_ in ids}
-    await db.transact(lambda tx: partitions.add(tx, *days))
+    await db.transact(lambda tx: partitions.add(tx, *days), db.write)
 
 
 async def _accept(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
     if not all(map(is_usual, group)):
         work = partial(accept_within, group=group, now=now)
-        return await db.transact(work, writes=len(group))
+        return await db.transact(work, db.write, writes=len(group))
     receipts = await accept_at_once(db, group, now)
     left = [place for place, receipt in enumerate(receipts) if receipt is None]
     if left:
         work = partial(accept_within, group=[group[place] for place in left], now=now)
-        for place, receipt in zip(left, await db.transact(work), strict=True):
+        for place, receipt in zip(left, await db.transact(work, db.write), strict=True):
             receipts[place] = receipt
     return [receipt for receipt in receipts if receipt is not None]
 

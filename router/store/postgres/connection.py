@@ -65,6 +65,7 @@ class Lane:
         timeout = {"statement_timeout": f"{round(timeout_s * 1000)}ms"}
         self._settings = SETTINGS | timeout | dict(settings)
         self._seconds = seconds
+        self._where = f"{address} ({purpose})"
         self._planned: dict[Connection, tuple[float, float]] = {}  # made at, planned at
         self._room = asyncio.Semaphore(size)
         self._idle: list[Connection] = []
@@ -89,31 +90,24 @@ class Lane:
     async def _run(self, work: Work[T]) -> T:
         async with self._room:
             connection = await self._connection()
-            is_sound = False
             try:
                 if self._seconds is not None:
                     await self._plan_anew(connection, self._seconds())
-                result = await work(connection)
-                is_sound = True
-            except Exception as error:
-                if not isinstance(error, DRIVER):
-                    is_sound = True
-                    raise
+                return await work(connection)
+            except DRIVER as error:
                 failed = failure(error, self._where)
-                is_sound = isinstance(failed, SOUND)
+                if not isinstance(failed, SOUND):
+                    connection.terminate()
                 raise failed from error
             finally:
-                self._put_back(connection, is_sound)
-            return result
+                self._put_back(connection)
 
-    def _put_back(self, connection: Connection, is_sound: bool) -> None:
-        """One that is amid something, or may be, would fail or harm the next who gets it."""
-        if connection.is_closed():
-            return
-        if is_sound and not connection.is_in_transaction():
-            self._idle.append(connection)
-        else:
+    def _put_back(self, connection: Connection) -> None:
+        """One that is amid a transaction would harm the next who gets it."""
+        if not connection.is_closed() and connection.is_in_transaction():
             connection.terminate()
+        if not connection.is_closed():
+            self._idle.append(connection)
 
     async def _connection(self) -> Connection:
         while self._idle:
@@ -170,10 +164,6 @@ class Lane:
         await connection.set_type_codec(
             "uuid", schema="pg_catalog", encoder=encode_id, decoder=decode_id, format="binary"
         )
-
-    @property
-    def _where(self) -> str:
-        return f"{self.address} ({self._purpose})"
 
     async def close(self) -> None:
         """Let what is under way end, and close every connection."""

@@ -1,5 +1,6 @@
 """The database as the store's verbs see it: transactions, the clock, and generations by number."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from functools import lru_cache
@@ -50,7 +51,8 @@ class Database:
     The lanes of one router to its database.
 
     `write` accepts and does the operator's verbs, `dispatch` leases and settles, `read` answers
-    questions, `node` says that this router lives: none of them waits for another.
+    questions, `node` says that this router lives: none of them waits for another. Whoever names no
+    lane writes `beside`: while others hold what that needs, `write` has connections left to accept.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Database:
         self.address, self.clock, self._on_commit = address, clock, on_commit
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
+        self._beside = asyncio.Semaphore(max(1, share - 1))
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX, clock.monotonic)
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S, QUESTIONS)
         self.node = Lane(address, "node", 1, NODE_S, {"synchronous_commit": "off"})
@@ -95,9 +98,7 @@ class Database:
         Raises:
             StoreUnavailable: whether it has committed is not known.
         """
-        return await self._committed(
-            writes, lambda c: self._transaction(c, work), lane or self.write
-        )
+        return await self._committed(writes, lambda c: self._transaction(c, work), lane)
 
     async def state(
         self, writes: int, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None
@@ -105,13 +106,18 @@ class Database:
         """
         The same of what is one statement, about so many things: without a transaction around it.
         """
-        return await self._committed(writes, lambda c: work(Tx(self, c)), lane or self.write)
+        return await self._committed(writes, lambda c: work(Tx(self, c)), lane)
 
-    async def _committed(self, writes: int, work: Work[T], lane: Lane) -> T:
+    async def beside(self, work: Work[T]) -> T:
+        """`work` on a connection of `write` that is not the last one free, if it has several."""
+        async with self._beside:
+            return await self.write.run(work)
+
+    async def _committed(self, writes: int, work: Work[T], lane: Lane | None) -> T:
         began = self.clock.monotonic()
         for _ in range(AGAIN):
             try:
-                result = await lane.run(work)
+                result = await (self.beside if lane is None else lane.run)(work)
             except Crossed as error:
                 crossed = error
             except Damaged as error:
@@ -153,7 +159,7 @@ class Database:
                 for id_ in new:
                     await tx.generation(id_)
 
-            await self.transact(note)
+            await self.transact(note, self.write)
 
     def numbers_today(self) -> dict[str, int]:
         """

@@ -9,7 +9,6 @@ DRIVER = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     OSError,
-    TimeoutError,
     RuntimeError,
 )
 """Everything that the driver raises; RuntimeError: uvloop, when it writes to a closed transport."""
@@ -31,7 +30,6 @@ _OF_VALUES = (
     asyncpg.IntegrityConstraintViolationError,
     asyncpg.ProgramLimitExceededError,
 )
-_ENDS_SESSION = ("FATAL", "PANIC")
 
 
 class Crossed(StoreUnavailable):
@@ -42,6 +40,8 @@ class Unstorable(StoreUnavailable):
     """The database refuses a value of this request. The transaction is undone; so it stays."""
 
 
+TO_BLAME = (Unstorable, ValueError, TypeError)
+"""One item of a group is to blame for these: the others can be stored without it."""
 SOUND = (Crossed, Unstorable)
 """The connection can be used after these. After any other failure its state is unknown."""
 
@@ -51,7 +51,7 @@ def failure(error: Exception, where: str) -> StoreUnavailable:
     The error for the caller: Crossed, Unstorable, or StoreUnavailable for all else that a server,
     a pooler, the network or the driver has to say. The outcome is unknown after the last.
     """
-    if getattr(error, "severity_en", None) not in _ENDS_SESSION:
+    if getattr(error, "severity_en", None) not in ("FATAL", "PANIC"):  # which end the session
         if isinstance(error, _CROSSED):
             remedy = "try again; `router store info` says which session it is"
             return Crossed(f"{where}: another session was in the way ({said(error)}): {remedy}")
@@ -61,7 +61,9 @@ def failure(error: Exception, where: str) -> StoreUnavailable:
 
 
 def unstorable(error: Exception) -> Unstorable:
-    """The error of a request with a value that cannot be stored."""
+    """The same error for whoever sent the value that is to blame, see TO_BLAME."""
+    if isinstance(error, Unstorable):
+        return error
     found = Unstorable(f"this cannot be stored: {said(error)}")
     found.__cause__ = error
     return found

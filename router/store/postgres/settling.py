@@ -8,7 +8,7 @@ from router.store.common.damage import Damaged
 from router.store.postgres import ends, runs
 from router.store.postgres.accepting import accept_within
 from router.store.postgres.database import Database, Tx
-from router.store.postgres.failures import Unstorable, unstorable
+from router.store.postgres.failures import TO_BLAME, unstorable
 from router.store.values import ALREADY, HELD, LOST, Acceptance, Accepted, Settled
 
 Ending = tuple[Settlement, Acceptance | None]
@@ -60,18 +60,15 @@ class _Answers:
         """Raises StoreUnavailable."""
         try:
             await self._find(self._group)
-        except Exception as error:  # noqa: BLE001 - one of them is to blame, and holds up no other
-            _raise_for_all(error)
+        except TO_BLAME:
             for ending in self._group:
                 await self._find_alone(ending)
 
     async def _find_alone(self, ending: Ending) -> None:
         try:
             await self._find([ending])
-        except Exception as error:  # noqa: BLE001 - whatever it is, this one is to blame
-            _raise_for_all(error)
-            refused = error if isinstance(error, Unstorable) else unstorable(error)
-            self._known[ending[0].job] = refused
+        except TO_BLAME as error:
+            self._known[ending[0].job] = unstorable(error)
 
     async def _find(self, group: Sequence[Ending]) -> None:
         """Of jobs by themselves by one statement, of all others in a transaction."""
@@ -90,12 +87,6 @@ class _Answers:
             self._known |= await db.transact(
                 lambda tx: _settle(tx, left, numbers, now), db.dispatch
             )
-
-
-def _raise_for_all(error: Exception) -> None:
-    """Raise it again unless an end is to blame for it."""
-    if isinstance(error, RouterError) and not isinstance(error, Unstorable):
-        raise error
 
 
 async def _settle(

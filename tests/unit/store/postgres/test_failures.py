@@ -1,5 +1,6 @@
 """Whatever the driver raises, the caller gets StoreUnavailable; unsound connections are closed."""
 
+import asyncio
 import inspect
 
 import asyncpg
@@ -9,6 +10,9 @@ from router.errors import StoreUnavailable
 from router.store.postgres.connection import Connection
 from router.store.postgres.database import AGAIN, Database, Tx
 from router.store.postgres.failures import DRIVER, Crossed, Unstorable
+from router.store.postgres.store import PostgresStore
+from router.store.values import Accepted
+from tests.store_values import Maker
 
 SECRET = "4111-2222"
 
@@ -110,3 +114,21 @@ async def test_a_refusal_does_not_quote_what_is_refused(db: Database, sql: str, 
     with pytest.raises(Unstorable, match="this cannot be stored: ") as met:
         await db.write.run(lambda connection: connection.execute(sql, value))
     assert SECRET not in str(met.value)
+
+
+async def test_whatever_waits_leaves_a_connection_to_accept(db: Database, make: Maker) -> None:
+    """As one for the lock of a table that no delivery needs."""
+    store, goes_on = PostgresStore(db), asyncio.Event()
+
+    async def waits(_tx: Tx) -> None:
+        await goes_on.wait()
+
+    waiting = [asyncio.create_task(db.state(1, waits)) for _ in range(db.writers)]
+    await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(10):
+            assert isinstance(await store.accept(make.acceptance()), Accepted)
+            await store.ready()
+    finally:
+        goes_on.set()
+        await asyncio.wait(waiting)
