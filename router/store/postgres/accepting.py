@@ -40,6 +40,8 @@ _KNOWN = "SELECT id, events FROM deliveries WHERE id = ANY ($1) FOR KEY SHARE"
 Locked, though nobody changes them: a commit that writes nothing does not wait for a standby, which
 may not have what was committed before a crash.
 """
+_MEANWHILE = "a delivery was stored by another transaction meanwhile"
+"""It has committed since ours began: beginning anew finds it."""
 _TAKE = f"{TAKE_KEYS} RETURNING key"
 _STORE = storing(1)
 _MOVE_KEYS = (
@@ -84,10 +86,8 @@ async def _again(clock: Clock, accept: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await accept()
-        except Unstorable:
-            raise
-        except StoreUnavailable:
-            if clock.monotonic() + PAUSE_S >= until:
+        except StoreUnavailable as error:
+            if isinstance(error, Unstorable) or clock.monotonic() + PAUSE_S >= until:
                 raise
         await clock.sleep(PAUSE_S)
 
@@ -161,7 +161,7 @@ async def _claim(tx: Tx, new: Sequence[Acceptance], now: int) -> dict[str, Recei
         return {one.delivery.id: Accepted(one.delivery.id) for one in new}
     known = await _owners(tx, claims.keys() - taken)
     if not {one.delivery.id for one in new}.isdisjoint(known.values()):
-        raise _came_meanwhile()
+        raise Crossed(_MEANWHILE)
     kept: dict[bytes, Claim] = {}
     receipts = {one.delivery.id: judge(one, known, kept) for one in new}
     await tx.run("DELETE FROM keys WHERE key = ANY ($1)", list(taken - kept.keys()))
@@ -185,7 +185,7 @@ async def _store(tx: Tx, new: Iterable[Acceptance], receipts: dict[str, Receipt]
     await tx.rule_generations(rows.rules)
     stored = await tx.all(_STORE, *columns(rows.deliveries, len(DELIVERY_TYPES)))
     if len(stored) < len(rows.deliveries):
-        raise _came_meanwhile()
+        raise Crossed(_MEANWHILE)
     await insert(tx, rows.jobs)
     if rows.runs:
         await _add_runs(tx, rows, receipts, now)
@@ -204,11 +204,3 @@ async def _add_runs(tx: Tx, rows: NewRows, receipts: dict[str, Receipt], now: in
             rows.due.update([target for target, _ in freed])
             if cancelled:
                 receipts[id_] = msgspec.structs.replace(receipts[id_], cancelled=cancelled)
-
-
-def _came_meanwhile() -> Crossed:
-    """
-    A delivery of this id has been committed by another transaction, since ours began: beginning
-    anew finds it.
-    """
-    return Crossed("a delivery was stored by another transaction meanwhile")

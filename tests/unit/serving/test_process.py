@@ -122,6 +122,10 @@ async def test_a_failed_store_ends_the_process_with_1() -> None:
     assert (code, notes[-1]) == (1, "stop public")
 
 
+ENOUGH = 6
+"""Starts that no part has in a row."""
+
+
 class Part:
     """A loop that ends each time, after `lives_s`, by an error or by returning."""
 
@@ -132,7 +136,7 @@ class Part:
 
     async def run(self) -> None:
         self.starts += 1
-        if self.starts > 2 * len(RESTARTS_S):
+        if self.starts > ENOUGH:
             self.enough.set()
             await asyncio.Event().wait()
         self.clock.elapsed += self.lives_s
