@@ -328,6 +328,7 @@ class Server:
                 begins=self._drain_begins,
                 ends_within=Watchdog(self.log).after,
             ),
+            clock=self.clock,
             log=self.log,
         )
 

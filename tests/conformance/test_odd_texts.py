@@ -63,3 +63,10 @@ async def test_an_attempt_is_kept(store: Store, make: Maker) -> None:
     record = await store.reads.delivery(leased.delivery)
     assert record is not None
     assert record.attempts == (attempt,)
+
+
+async def test_nothing_has_an_odd_id(store: Store) -> None:
+    for odd in ODD:
+        assert await store.reads.replay(odd) is None
+        for of in (Selector(replay=odd), Selector(ids=(odd,)), Selector(rule=odd)):
+            assert await store.reads.jobs(of) == ()

@@ -22,7 +22,7 @@ ACCEPTING_AT_ONCE = (
     defect(
         130,
         "a lost connection is an answer",
-        Edit(_ACCEPTING, "if clock.monotonic() + PAUSE_S >= until:", "if until:"),
+        Edit(_ACCEPTING, "or clock.monotonic() + PAUSE_S >= until:", "or until:"),
         f"{_UNKNOWN}::test_a_lost_connection_costs_nothing",
         f"{_UNKNOWN}::test_a_copy_that_was_quicker_than_what_is_lost_has_the_key",
     ),

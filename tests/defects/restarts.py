@@ -1,6 +1,9 @@
-"""Defects of a restart, of a router that is held and of one that stood still."""
+"""Defects of restarts, of a router that is held or stood still, and of a store that is away."""
 
 from tests.defects.defect import Edit, defect
+
+_FAILURES = "unit/store/postgres/test_failures.py::test"
+_PARTS = "unit/serving/test_process.py::test_a_part"
 
 RESTARTS = (
     defect(
@@ -72,5 +75,49 @@ RESTARTS = (
         "test_who_sets_it_right_loses_nothing_and_keeps_nothing_longer",
         "unit/serving/test_clock_sync.py::"
         "test_a_doubtful_clock_that_is_set_right_before_the_next_start",
+    ),
+    defect(
+        275,
+        "the driver's own confusion is no outage, and its connection is used again",
+        Edit("router/store/postgres/failures.py", "    asyncpg.InternalClientError,\n", ""),
+        f"{_FAILURES}_what_becomes_of_an_error",
+        f"{_FAILURES}_the_driver_raises_nothing_else",
+    ),
+    defect(
+        276,
+        "a lock that somebody else holds is a defect of who asks",
+        Edit(
+            "router/store/postgres/connection.py",
+            "except DRIVER as error:\n                failed",
+            "except (asyncpg.InterfaceError, OSError) as error:\n                failed",
+        ),
+        f"{_FAILURES}_a_lock_is_an_outage_for_whoever_asks",
+    ),
+    defect(
+        277,
+        "whoever waits for a lock takes the last connection that accepts",
+        Edit(
+            "router/store/postgres/database.py",
+            "asyncio.Semaphore(max(1, share - 1))",
+            "asyncio.Semaphore(share)",
+        ),
+        f"{_FAILURES}_whatever_waits_leaves_a_connection_to_accept",
+    ),
+    defect(
+        278,
+        "a part that ends ends the router at once",
+        Edit("router/serving/process.py", "(1.0, 5.0, 15.0)", "()"),
+        f"{_PARTS}_that_ends_is_started_again_three_times",
+        f"{_PARTS}_that_ran_for_long_gets_its_restarts_anew",
+    ),
+    defect(
+        279,
+        "a part that ran for long has used up its restarts",
+        Edit(
+            "router/serving/process.py",
+            "if self._clock.monotonic() - began >= STEADY_S",
+            "if self._clock.monotonic() < began",
+        ),
+        f"{_PARTS}_that_ran_for_long_gets_its_restarts_anew",
     ),
 )

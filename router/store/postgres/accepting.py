@@ -13,7 +13,7 @@ from router.store.common.claims import Claim, Receipt, claimed, judge, new_parts
 from router.store.common.columns import decode_events
 from router.store.postgres import partitions, runs
 from router.store.postgres.accepting_at_once import accept_at_once, is_usual
-from router.store.postgres.database import CROSSED, Database, Tx
+from router.store.postgres.database import Database, Tx
 from router.store.postgres.delivery_rows import (
     DELIVERY_TYPES,
     KEY_TYPES,
@@ -23,6 +23,7 @@ from router.store.postgres.delivery_rows import (
     key_columns,
     storing,
 )
+from router.store.postgres.failures import TO_BLAME, Crossed, Unstorable, unstorable
 from router.store.postgres.job_rows import columns, insert, unnested
 from router.store.postgres.notices import tell
 from router.store.values import Acceptance, Accepted
@@ -34,19 +35,13 @@ DELIVERIES, BYTES = 256, 4 * 1024 * 1024
 AGAIN_S, PAUSE_S = 2.0, 0.05
 """How long an outcome is asked for, and how long is waited between two tries."""
 
-UNSTORABLE = (
-    ValueError,
-    asyncpg.DataError,
-    asyncpg.IntegrityConstraintViolationError,
-    asyncpg.ProgramLimitExceededError,
-)
-"""A value is to blame, and the connection is sound."""
-
 _KNOWN = "SELECT id, events FROM deliveries WHERE id = ANY ($1) FOR KEY SHARE"
 """
 Locked, though nobody changes them: a commit that writes nothing does not wait for a standby, which
 may not have what was committed before a crash.
 """
+_MEANWHILE = "a delivery was stored by another transaction meanwhile"
+"""It has committed since ours began: beginning anew finds it."""
 _TAKE = f"{TAKE_KEYS} RETURNING key"
 _STORE = storing(1)
 _MOVE_KEYS = (
@@ -77,11 +72,9 @@ async def accept_all(
     """
     try:
         return await _again(db.clock, lambda: _with_days(db, group, now))
-    except UNSTORABLE as error:
+    except TO_BLAME as error:
         if len(group) == 1:
-            unavailable = StoreUnavailable(f"this cannot be stored: {error}")
-            unavailable.__cause__ = error
-            return [unavailable]
+            return [unstorable(error)]
     middle = len(group) // 2
     first = await accept_all(db, group[:middle], now)
     return [*first, *await accept_all(db, group[middle:], now)]
@@ -93,16 +86,18 @@ async def _again(clock: Clock, accept: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await accept()
-        except (StoreUnavailable, *CROSSED) as error:
-            if clock.monotonic() + PAUSE_S >= until:
-                raise StoreUnavailable(str(error)) from error
+        except StoreUnavailable as error:
+            if isinstance(error, Unstorable) or clock.monotonic() + PAUSE_S >= until:
+                raise
         await clock.sleep(PAUSE_S)
 
 
 async def _with_days(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
     try:
         return await _accept(db, group, now)
-    except asyncpg.CheckViolationError:
+    except Unstorable as error:
+        if not isinstance(error.__cause__, asyncpg.CheckViolationError):
+            raise
         await _add_days(db, group)
         return await _accept(db, group, now)
 
@@ -111,18 +106,18 @@ async def _add_days(db: Database, group: Iterable[Acceptance]) -> None:
     """The ids of some lie in days that nobody has prepared."""
     ids = [id_ for one in group for id_ in (one.delivery.id, *[job.id for job in one.jobs])]
     days = {partitions.day_of(id_) for id_ in ids}
-    await db.transact(lambda tx: partitions.add(tx, *days))
+    await db.transact(lambda tx: partitions.add(tx, *days), db.write)
 
 
 async def _accept(db: Database, group: Sequence[Acceptance], now: int) -> list[Receipt]:
     if not all(map(is_usual, group)):
         work = partial(accept_within, group=group, now=now)
-        return await db.transact(work, writes=len(group))
+        return await db.transact(work, db.write, writes=len(group))
     receipts = await accept_at_once(db, group, now)
     left = [place for place, receipt in enumerate(receipts) if receipt is None]
     if left:
         work = partial(accept_within, group=[group[place] for place in left], now=now)
-        for place, receipt in zip(left, await db.transact(work), strict=True):
+        for place, receipt in zip(left, await db.transact(work, db.write), strict=True):
             receipts[place] = receipt
     return [receipt for receipt in receipts if receipt is not None]
 
@@ -166,7 +161,7 @@ async def _claim(tx: Tx, new: Sequence[Acceptance], now: int) -> dict[str, Recei
         return {one.delivery.id: Accepted(one.delivery.id) for one in new}
     known = await _owners(tx, claims.keys() - taken)
     if not {one.delivery.id for one in new}.isdisjoint(known.values()):
-        raise _came_meanwhile()
+        raise Crossed(_MEANWHILE)
     kept: dict[bytes, Claim] = {}
     receipts = {one.delivery.id: judge(one, known, kept) for one in new}
     await tx.run("DELETE FROM keys WHERE key = ANY ($1)", list(taken - kept.keys()))
@@ -190,7 +185,7 @@ async def _store(tx: Tx, new: Iterable[Acceptance], receipts: dict[str, Receipt]
     await tx.rule_generations(rows.rules)
     stored = await tx.all(_STORE, *columns(rows.deliveries, len(DELIVERY_TYPES)))
     if len(stored) < len(rows.deliveries):
-        raise _came_meanwhile()
+        raise Crossed(_MEANWHILE)
     await insert(tx, rows.jobs)
     if rows.runs:
         await _add_runs(tx, rows, receipts, now)
@@ -209,11 +204,3 @@ async def _add_runs(tx: Tx, rows: NewRows, receipts: dict[str, Receipt], now: in
             rows.due.update([target for target, _ in freed])
             if cancelled:
                 receipts[id_] = msgspec.structs.replace(receipts[id_], cancelled=cancelled)
-
-
-def _came_meanwhile() -> asyncpg.SerializationError:
-    """
-    A delivery of this id has been committed by another transaction, since ours began: beginning
-    anew finds it.
-    """
-    return asyncpg.SerializationError("a delivery was stored by another transaction meanwhile")

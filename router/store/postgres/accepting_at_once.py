@@ -68,7 +68,7 @@ async def accept_at_once(
     for one in new:
         rows.add(one, one.events, one.jobs)
     if rows.rules - db.ruled:
-        await db.transact(lambda tx: tx.rule_generations(rows.rules))
+        await db.transact(lambda tx: tx.rule_generations(rows.rules), db.write)
     values = [
         *key_columns(claims),
         now,
@@ -77,7 +77,7 @@ async def accept_at_once(
         *columns(rows.jobs, len(JOB_TYPES)),
         notice(rows.due),
     ]
-    if await db.state(len(group), lambda tx: tx.one(_ACCEPT, *values)) == len(group):
+    if await db.state(len(group), lambda tx: tx.one(_ACCEPT, *values), db.write) == len(group):
         running = [(job.id, one) for one in new for job in one.jobs if job.state == "running"]
         db.running.update([(job, one.delivery.id) for job, one in running])
         return [Accepted(one.delivery.id) for one in group]

@@ -9,6 +9,7 @@ import asyncpg
 
 from router.errors import StoreUnavailable
 from router.model.store_address import DatabaseUrl
+from router.store.postgres.failures import DRIVER, SOUND, failure
 from router.store.postgres.ids import decode_id, encode_id
 
 Connection: TypeAlias = asyncpg.Connection
@@ -17,24 +18,6 @@ T = TypeVar("T")
 Work = Callable[[Connection], Awaitable[T]]
 
 CONNECT_S = 2.0
-LOST = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.ReadOnlySQLTransactionError,
-    OSError,
-    TimeoutError,
-)
-"""After these the connection is given up; what it was doing may have happened."""
-
-REFUSED = (
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
-    asyncpg.InsufficientPrivilegeError,
-)
-"""Waiting does not mend these."""
-
 IDLE_S = 5.0
 """How long a session may wait for us in the middle of what it does."""
 SETTINGS = {
@@ -82,6 +65,7 @@ class Lane:
         timeout = {"statement_timeout": f"{round(timeout_s * 1000)}ms"}
         self._settings = SETTINGS | timeout | dict(settings)
         self._seconds = seconds
+        self._where = f"{address} ({purpose})"
         self._planned: dict[Connection, tuple[float, float]] = {}  # made at, planned at
         self._room = asyncio.Semaphore(size)
         self._idle: list[Connection] = []
@@ -95,8 +79,8 @@ class Lane:
         asked does not wait for that.
 
         Raises:
-            StoreUnavailable: there is no connection, or it was lost: what became of the work is
-                not known.
+            StoreUnavailable: the driver failed, in whatever way. Crossed, Unstorable: the work is
+                undone; else what became of it is not known, and the connection is given up.
         """
         task = asyncio.get_running_loop().create_task(self._run(work))
         self._working.add(task)
@@ -110,12 +94,20 @@ class Lane:
                 if self._seconds is not None:
                     await self._plan_anew(connection, self._seconds())
                 return await work(connection)
-            except LOST as error:
-                connection.terminate()
-                raise self._unavailable(error) from error
+            except DRIVER as error:
+                failed = failure(error, self._where)
+                if not isinstance(failed, SOUND):
+                    connection.terminate()
+                raise failed from error
             finally:
-                if not connection.is_closed() and not self._closed:
-                    self._idle.append(connection)
+                self._put_back(connection)
+
+    def _put_back(self, connection: Connection) -> None:
+        """One that is amid a transaction would harm the next who gets it."""
+        if not connection.is_closed() and connection.is_in_transaction():
+            connection.terminate()
+        if not connection.is_closed():
+            self._idle.append(connection)
 
     async def _connection(self) -> Connection:
         while self._idle:
@@ -124,8 +116,8 @@ class Lane:
                 return connection
         try:
             return await self._open()
-        except (*REFUSED, *LOST) as error:
-            raise self._unavailable(error) from error
+        except DRIVER as error:
+            raise failure(error, self._where) from error
 
     async def _plan_anew(self, connection: Connection, now: float) -> None:
         """What the connection has prepared is planned again, by the sizes that tables have now."""
@@ -173,26 +165,12 @@ class Lane:
             "uuid", schema="pg_catalog", encoder=encode_id, decoder=decode_id, format="binary"
         )
 
-    def _unavailable(self, error: BaseException) -> StoreUnavailable:
-        return StoreUnavailable(f"{self.address} ({self._purpose}): {said(error)}")
-
     async def close(self) -> None:
         """Let what is under way end, and close every connection."""
         while self._working:
             await asyncio.wait(set(self._working))
         self._closed = True
         for connection in self._idle:
-            with suppress(*LOST):  # one that is lost is closed
+            with suppress(*DRIVER):  # one that is lost is closed
                 await connection.close(timeout=CONNECT_S)
         self._idle.clear()
-
-
-def said(error: BaseException) -> str:
-    """What the server said, or what kind of failure it was: never the address."""
-    if isinstance(error, asyncpg.PostgresError):
-        return str(error).partition("\n")[0]
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return type(error).__name__

@@ -1,18 +1,17 @@
 """The database as the store's verbs see it: transactions, the clock, and generations by number."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
 from contextlib import AsyncExitStack
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import asyncpg
-
 from router.clock import Clock
-from router.errors import StoreUnavailable
 from router.model.settings import DAY_MS
 from router.model.store_address import DatabaseUrl
 from router.store.common.damage import Damaged
 from router.store.postgres.connection import Connection, Lane, Work
+from router.store.postgres.failures import Crossed
 from router.store.postgres.sessions import open_first
 from router.store.values import OnCommit, uncounted
 
@@ -45,11 +44,6 @@ A question is planned for what it asks: which days it is about, how many a list 
 it selects is. A plan for any values may take a thousand times as long. And who asks for a cause
 reads the reasons of all that are dead before the next statement.
 """
-CROSSED = (
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-    asyncpg.LockNotAvailableError,
-)
 
 
 class Database:
@@ -57,7 +51,8 @@ class Database:
     The lanes of one router to its database.
 
     `write` accepts and does the operator's verbs, `dispatch` leases and settles, `read` answers
-    questions, `node` says that this router lives: none of them waits for another.
+    questions, `node` says that this router lives: none of them waits for another. Whoever names no
+    lane writes `beside`: while others hold what that needs, `write` has connections left to accept.
     """
 
     def __init__(
@@ -66,6 +61,7 @@ class Database:
         self.address, self.clock, self._on_commit = address, clock, on_commit
         share = self.writers = max(1, (pool - 2) // 2)
         self.write = Lane(address, "write", share, WRITE_S)
+        self._beside = asyncio.Semaphore(max(1, share - 1))
         self.dispatch = Lane(address, "dispatch", 1, WRITE_S, BY_INDEX, clock.monotonic)
         self.read = Lane(address, "read", max(1, pool - 2 - share), READ_S, QUESTIONS)
         self.node = Lane(address, "node", 1, NODE_S, {"synchronous_commit": "off"})
@@ -102,9 +98,7 @@ class Database:
         Raises:
             StoreUnavailable: whether it has committed is not known.
         """
-        return await self._committed(
-            writes, lambda c: self._transaction(c, work), lane or self.write
-        )
+        return await self._committed(writes, lambda c: self._transaction(c, work), lane)
 
     async def state(
         self, writes: int, work: Callable[["Tx"], Awaitable[T]], lane: Lane | None = None
@@ -112,14 +106,19 @@ class Database:
         """
         The same of what is one statement, about so many things: without a transaction around it.
         """
-        return await self._committed(writes, lambda c: work(Tx(self, c)), lane or self.write)
+        return await self._committed(writes, lambda c: work(Tx(self, c)), lane)
 
-    async def _committed(self, writes: int, work: Work[T], lane: Lane) -> T:
+    async def beside(self, work: Work[T]) -> T:
+        """`work` on a connection of `write` that is not the last one free, if it has several."""
+        async with self._beside:
+            return await self.write.run(work)
+
+    async def _committed(self, writes: int, work: Work[T], lane: Lane | None) -> T:
         began = self.clock.monotonic()
         for _ in range(AGAIN):
             try:
-                result = await lane.run(work)
-            except CROSSED as error:
+                result = await (self.beside if lane is None else lane.run)(work)
+            except Crossed as error:
                 crossed = error
             except Damaged as error:
                 self.damaged(str(error))
@@ -127,7 +126,7 @@ class Database:
             else:
                 self._on_commit(writes, self.clock.monotonic() - began)
                 return result
-        raise StoreUnavailable("others hold what is to be changed") from crossed
+        raise crossed
 
     async def _transaction(self, connection: Connection, work: Callable[["Tx"], Awaitable[T]]) -> T:
         tx = Tx(self, connection)
@@ -160,7 +159,7 @@ class Database:
                 for id_ in new:
                     await tx.generation(id_)
 
-            await self.transact(note)
+            await self.transact(note, self.write)
 
     def numbers_today(self) -> dict[str, int]:
         """

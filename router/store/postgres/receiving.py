@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import asyncpg
 import msgspec
 
 from router.errors import StoreRefused
@@ -11,6 +10,7 @@ from router.model.operations import Audit
 from router.store.postgres import audit_log, partitions, schema
 from router.store.postgres.connection import Connection, Lane
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.failures import Unstorable
 from router.store.postgres.sessions import open_first
 
 UNFINISHED, COPIED = "copy/unfinished", "copy/finished"
@@ -124,8 +124,8 @@ class Receiver:
 
         try:
             await self._db.transact(add, self._lane)
-        except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
-            raise StoreRefused(f"the database does not take what was read: {error}") from error
+        except Unstorable as error:
+            raise StoreRefused(f"the copy stops: {error}") from error
         self._days |= _days(rows)
 
     async def each(

@@ -21,6 +21,7 @@ from router.store.common.replaying import (
 from router.store.postgres import adding, audit_log
 from router.store.postgres.database import Tx
 from router.store.postgres.ids import is_id
+from router.store.postgres.texts import escape
 
 _ADVANCE = (
     "UPDATE replays SET reached = $1, due = $2, deliveries = deliveries + $3, jobs = jobs + $4, "
@@ -90,7 +91,9 @@ async def stop(tx: Tx, id_: str, now: int) -> None:
 
 async def one(tx: Tx, id_: str, *, items: str = "items") -> Replay | None:
     """A replay by its whole id."""
-    row = await tx.row(f"SELECT {COLUMNS.format(items=items)} FROM replays WHERE id = $1", id_)
+    row = await tx.row(
+        f"SELECT {COLUMNS.format(items=items)} FROM replays WHERE id = $1", escape(id_)
+    )
     return None if row is None else to_replay(row)
 
 

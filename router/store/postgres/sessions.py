@@ -6,7 +6,8 @@ locks and prepared statements that last.
 import asyncpg
 
 from router.errors import StoreRefused, StoreUnavailable
-from router.store.postgres.connection import LOST, REFUSED, Connection, Lane, said
+from router.store.postgres.connection import Connection, Lane
+from router.store.postgres.failures import DRIVER, REFUSED, said
 
 ROUNDS = 2
 _SESSION = "SELECT pg_backend_pid()"
@@ -38,7 +39,7 @@ async def open_first(one: Lane, other: Lane) -> None:
             connection.terminate()
         if isinstance(error, REFUSED):
             raise StoreRefused(f"{one.address} refuses us: {said(error)}") from error
-        if isinstance(error, LOST):
+        if isinstance(error, DRIVER):
             raise StoreUnavailable(f"{one.address} cannot be reached: {said(error)}") from error
         raise
 

@@ -8,6 +8,7 @@ from router.store.common.damage import Damaged
 from router.store.postgres import ends, runs
 from router.store.postgres.accepting import accept_within
 from router.store.postgres.database import Database, Tx
+from router.store.postgres.failures import TO_BLAME, unstorable
 from router.store.values import ALREADY, HELD, LOST, Acceptance, Accepted, Settled
 
 Ending = tuple[Settlement, Acceptance | None]
@@ -59,21 +60,15 @@ class _Answers:
         """Raises StoreUnavailable."""
         try:
             await self._find(self._group)
-        except RouterError:
-            raise
-        except Exception:  # noqa: BLE001 - one of them is to blame, and holds up no other
+        except TO_BLAME:
             for ending in self._group:
                 await self._find_alone(ending)
 
     async def _find_alone(self, ending: Ending) -> None:
         try:
             await self._find([ending])
-        except RouterError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, this one is to blame
-            unstorable = StoreUnavailable(f"this cannot be stored: {error}")
-            unstorable.__cause__ = error
-            self._known[ending[0].job] = unstorable
+        except TO_BLAME as error:
+            self._known[ending[0].job] = unstorable(error)
 
     async def _find(self, group: Sequence[Ending]) -> None:
         """Of jobs by themselves by one statement, of all others in a transaction."""

@@ -88,6 +88,7 @@ class PostgresStore:
         self._pruner = pruning.Pruner(db)
         self._counts = CopyCounts(db.clock, partial(self._copies.write, db))
         self._closed = False
+        self._proving = asyncio.Lock()
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         db.damaged = self._fail
         self.fingerprint_key = b""
@@ -175,7 +176,10 @@ class PostgresStore:
     redact = _verb(redacting.redact)
     note = _verb(audit_log.note)
     erase = _verb(erasing.erase)
-    ready = _verb(operations.beat)
+
+    async def ready(self) -> None:
+        async with self._proving:
+            await self._db.write.run(lambda connection: operations.beat(Tx(self._db, connection)))
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return await self.reads.recall(prefix)

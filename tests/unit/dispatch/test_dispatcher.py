@@ -457,3 +457,29 @@ async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench
     assert [a.outcome for a in bench.ledger.attempts] == ["skipped"]
     assert bench.seen.cancelled == ["predecessor_cancelled"]
     assert bench.act.began == []
+
+
+class LimitsThatFailOnce(dict[str, TargetLimits]):
+    """A defect, the first time that they are asked for `erp`."""
+
+    fails = True
+
+    def get(self, target: str, default: TargetLimits) -> TargetLimits:  # type: ignore[override]
+        if target == "erp" and self.fails:
+            self.fails = False
+            raise RuntimeError("defect")
+        return super().get(target, default)
+
+
+@on_bench
+async def test_a_dispatcher_that_ended_by_a_defect_runs_again(bench: Bench) -> None:
+    bench.limits = LimitsThatFailOnce()
+    dispatcher = await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    [ended] = await asyncio.gather(bench.loop_task, return_exceptions=True)
+    assert isinstance(ended, RuntimeError)
+    bench.loop_task = asyncio.create_task(dispatcher.run())
+    await asyncio.sleep(1)
+    await bench.commit_and_wake(*bench.new(due_at=bench.clock.now() + 700))
+    await asyncio.sleep(1)
+    assert bench.act.names() == ["job_0", "job_1"]

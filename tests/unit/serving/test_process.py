@@ -9,7 +9,8 @@ import pytest
 
 from router import log
 from router.errors import UsageError
-from router.serving.process import Process, Shutdown
+from router.serving.process import RESTARTS_S, STEADY_S, Process, Shutdown
+from tests.clocks import JumpingClock
 
 
 class Listener:
@@ -59,6 +60,7 @@ def a_process(notes: list[str], left: list[float] | None = None, **given: Any) -
             begins=lambda: notes.append("not ready"),
             ends_within=left.append,
         ),
+        "clock": JumpingClock(),
         "log": log.get("test"),
     }
     return Process(**{**values, **given})
@@ -120,13 +122,46 @@ async def test_a_failed_store_ends_the_process_with_1() -> None:
     assert (code, notes[-1]) == (1, "stop public")
 
 
-async def test_a_loop_that_ends_ends_the_process() -> None:
-    """A router without its dispatch is no router."""
+ENOUGH = 6
+"""Starts that no part has in a row."""
 
-    async def broken() -> None:
-        raise RuntimeError("defect")
 
-    assert await a_process([], loops={"dispatch": broken}).run(lambda: None) == 1
+class Part:
+    """A loop that ends each time, after `lives_s`, by an error or by returning."""
+
+    def __init__(self, error: BaseException | None, lives_s: float = 0.0) -> None:
+        self.error, self.lives_s, self.starts = error, lives_s, 0
+        self.clock = JumpingClock()
+        self.enough = asyncio.Event()
+
+    async def run(self) -> None:
+        self.starts += 1
+        if self.starts > ENOUGH:
+            self.enough.set()
+            await asyncio.Event().wait()
+        self.clock.elapsed += self.lives_s
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [RuntimeError("defect"), asyncio.CancelledError(), None])
+async def test_a_part_that_ends_is_started_again_three_times(error: BaseException | None) -> None:
+    """Then the process ends: a router without its dispatch is no router."""
+    part = Part(error)
+    process = a_process([], loops={"dispatch": part.run}, clock=part.clock)
+    async with asyncio.timeout(5):
+        assert await process.run(lambda: None) == 1
+    assert (part.starts, part.clock.slept) == (1 + 3, list(RESTARTS_S))
+
+
+async def test_a_part_that_ran_for_long_gets_its_restarts_anew() -> None:
+    part = Part(RuntimeError("defect"), STEADY_S)
+    process = a_process([], loops={"dispatch": part.run}, clock=part.clock)
+    run = asyncio.create_task(process.run(lambda: None))
+    async with asyncio.timeout(5):
+        await part.enough.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await run == 0
 
 
 class Taken(Listener):

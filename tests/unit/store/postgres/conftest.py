@@ -13,10 +13,13 @@ from tests.postgres.proxy import Relay
 from tests.postgres.server import Server
 from tests.store_values import GENERATION
 
+POOL = 8
+"""Of its three connections that write, two are for whatever is not a delivery."""
+
 
 @pytest.fixture
 async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
-    db = Database(DatabaseUrl(empty_postgres), clock, 6)
+    db = Database(DatabaseUrl(empty_postgres), clock, POOL)
     await db.open()
     await db.write.run(schema.make)
     await db.transact(lambda tx: partitions.prepare(tx, clock.ledger()))
@@ -27,7 +30,7 @@ async def db(empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]
 @pytest.fixture
 async def other(db: Database, empty_postgres: str, clock: ManualClock) -> AsyncIterator[Database]:
     """Another router's connections; both know the generation, so neither waits for its row."""
-    other = Database(DatabaseUrl(empty_postgres), clock, 6)
+    other = Database(DatabaseUrl(empty_postgres), clock, POOL)
     await other.open()
     for one in (db, other):
         await one.number([GENERATION])
@@ -37,7 +40,7 @@ async def other(db: Database, empty_postgres: str, clock: ManualClock) -> AsyncI
 
 @pytest.fixture
 async def store(empty_postgres: str, clock: ManualClock) -> AsyncIterator[PostgresStore]:
-    store = await open_store(empty_postgres, clock=clock)
+    store = await open_store(empty_postgres, clock=clock, pool=POOL)
     yield store
     await store.close()
 

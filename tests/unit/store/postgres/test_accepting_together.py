@@ -44,9 +44,9 @@ async def held(db: Database, one: Acceptance, *, commits: bool = False) -> Async
         await accept_within(tx, [one], START_MS)
         await pause()
         if not commits:
-            raise asyncpg.DataError("taken back")
+            raise ValueError("taken back")
 
-    with suppress(asyncpg.DataError):
+    with suppress(ValueError):
         async with paused(db, hold):
             yield
 
