@@ -28,7 +28,7 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     Where one value of an event comes from: exactly one of header, field, key, event and body.
 
     `header`: a header, in any of these spellings. `field`: a dotted path in the event's JSON, or
-    several of which the first that is there counts (`all`: all that are there, together). `key`:
+    several of which the first that is there counts (`all`: all of them, together). `key`:
     the first of these keys that the event has is itself the value. `event`: the event's own name.
     `body`, for an id: the sender numbers nothing and sends the same bytes again, so an event's name
     and bytes say which one it is; `varies` are fields whose end a test delivery makes anew for it,

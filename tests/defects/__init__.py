@@ -8,7 +8,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
-`tracing.py`, `redacting.py`, `restarts.py` and `erasing.py` list them.
+`tracing.py`, `redacting.py`, `restarts.py`, `erasing.py` and `conclusions.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -18,6 +18,7 @@ from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
 from tests.defects.checking import CHECKING
+from tests.defects.conclusions import CONCLUSIONS
 from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
@@ -83,4 +84,5 @@ ALL = (
     *RESTARTS,
     *PEOPLES_DATA,
     *ERASING,
+    *CONCLUSIONS,
 )
