@@ -138,7 +138,7 @@ def unknown(provider: Provider, event: str, spelling: str) -> str | None:
     """
     name, action = provider.split_name(event)
     known = {info.name: info.actions for info in provider.events}
-    if known and name not in known:
+    if known and name not in known and not provider.may_be_named(event):
         hint = did_you_mean(name, known) or f"`router providers {spelling}` lists them"
         return f"{provider.label} has no event {event!r} in its list; {hint}"
     actions = known.get(name, ())

@@ -284,7 +284,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body holds the JSON in this field (where `read` has `form` too: or is the payload). `respond`
     are the handshakes, `answer` is what a delivery gets in place of our own JSON. `body_max` is a
     size (`5MiB`), `ack_within` a time (`5s`). `notes` are further limits and habits of the sender,
-    for people. `shapes` are the payloads' types, see `shapes.py`.
+    for people. `shapes` are the payloads' types, see `shapes.py`. `named_by_users` are patterns of
+    further events, whose names the sender's users make.
     `api` is how its own API is called, `ranges` where it publishes the addresses that it sends
     from, outside of that. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
@@ -321,6 +322,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body_max: str = "5MiB"
     notes: tuple[str, ...] = ()
     events: tuple[EventGroup, ...] = ()
+    named_by_users: Names = ()
     samples: tuple[Sample, ...] = ()
     shapes: dict[str, Any] = {}
     api: ApiRule | None = None

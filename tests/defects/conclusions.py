@@ -16,4 +16,19 @@ CONCLUSIONS = (
         Edit("router/expressions/definitions.py", "scope, keys=True)", "scope, keys=False)"),
         "docs/test_deviations.py::test_key_reading",
     ),
+    defect(
+        342,
+        "a documented field of a result is called unknown",
+        Edit("router/kinds/shell.py", '"stderr": "text", ', ""),
+        "docs/test_chains_page.py::test_check_knows_the_results_that_the_page_lists_and_no_others",
+    ),
+    defect(
+        343,
+        "an event that a sender's users name is called unknown",
+        Edit(
+            "router/providers/provider.py", "any(wildcard(one, event) for", "any(one == event for"
+        ),
+        "docs/test_providers_page.py::test_what_a_page_says_to_send_runs_its_rule",
+        "unit/cli/test_doctor.py::test_an_event_that_users_name_is_to_be_selected",
+    ),
 )

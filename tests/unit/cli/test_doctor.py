@@ -175,6 +175,14 @@ def test_events_that_the_sender_does_not_have(router: Router, rules: Path) -> No
     assert "carts/emptied" in said[1]
 
 
+def test_an_event_that_users_name_is_to_be_selected(router: Router, rules: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers" / "slack.md").read_text("utf-8")
+    rules.write_text(page.partition("```yaml\n")[2].partition("```")[0], "utf-8")
+    ran = router("doctor", "chat", "-f", rules, "--offline", "--json")
+    said = [c["says"] for c in json.loads(ran.out)["checks"] if c["name"] == "events"]
+    assert said == ["select at the sender: /deploy"]
+
+
 def selected(router: Router, rules: Path, endpoint: str) -> str:
     says: str = verdicts(router, rules, endpoint)[endpoint, "events"]["says"]
     return says
