@@ -12,6 +12,7 @@ import msgspec
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
+from router.model.settings import local_url
 from router.operator.answers import ExportPage, JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
 from router.web.tls import first_certificate
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TIMEOUT_S = 60.0
-_ANY_HOST = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "::": "[::1]"}  # noqa: S104
 
 
 class NoServer(click.ClickException):
@@ -48,12 +48,6 @@ class TokenRefused(click.ClickException):
 
 class MayNotSee(click.ClickException):
     """The token is valid, but its role may not do this."""
-
-
-def loopback(address: str, *, tls: bool = False) -> str:
-    """`http://host:port` to reach on this machine what listens at `address`."""
-    host, _, port = address.rpartition(":")
-    return f"{'https' if tls else 'http'}://{_ANY_HOST.get(host, host)}:{port}"
 
 
 def trusting(cert: str | None) -> ssl.SSLContext:
@@ -147,7 +141,7 @@ class AdminClient:
         server = ruleset.server
         tls = server.admin_tls
         return cls(
-            loopback(server.admin, tls=tls is not None),
+            local_url(server.admin, tls=tls is not None),
             _token(place, server.state),
             store=None if server.store.missing else str(server.store),
             cert=tls.cert if tls else None,

@@ -63,7 +63,7 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     usual = ServerSettings(listen="127.0.0.1:8000" if context.dev else "0.0.0.0:8000")
     reload = entry.reload or ReloadEntry(node=entry.node)
     return ServerSettings(
-        base_url=_base_url(context, entry.base_url),
+        given_base_url=_base_url(context, entry.base_url),
         listen=_address(context, entry.listen, usual.listen),
         **_admin(context, entry.admin),
         store=store(context, entry.store),
@@ -142,9 +142,9 @@ def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> Liste
     return ListenerTls(cert=cert, key=context.path(entry.key))
 
 
-def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
+def _base_url(context: LoadContext, entry: SettingEntry | None) -> str | None:
     if (text := setting(context, entry)) is None:
-        return ServerSettings().base_url
+        return None
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None:
         context.error(

@@ -31,4 +31,11 @@ CONCLUSIONS = (
         "docs/test_providers_page.py::test_what_a_page_says_to_send_runs_its_rule",
         "unit/cli/test_doctor.py::test_an_event_that_users_name_is_to_be_selected",
     ),
+    defect(
+        344,
+        "the addresses for senders have another port than the router listens on",
+        Edit("router/model/settings.py", "local_url(self.listen, tls", 'local_url(":8000", tls'),
+        "unit/config/test_loading.py::test_the_address_of_senders_follows_the_listener",
+        "unit/cli/test_listings.py::test_addresses_that_no_sender_could_call_are_called_so",
+    ),
 )

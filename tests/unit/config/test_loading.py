@@ -71,6 +71,24 @@ def test_defaults_of_the_server() -> None:
     assert (server.retention, server.limits, server.grace_s) == (Retention(), Limits(), 20.0)
 
 
+@pytest.mark.parametrize(
+    ("listen", "given", "base_url"),
+    [
+        ("127.0.0.1:8100", "", "http://127.0.0.1:8100"),
+        ("0.0.0.0:8100", "", "http://127.0.0.1:8100"),
+        ("'[::]:8100'", "", "http://[::1]:8100"),
+        ("203.0.113.7:8100", "", "http://203.0.113.7:8100"),
+        ("0.0.0.0:8443", ", tls: {cert: c.pem}", "https://127.0.0.1:8443"),
+        ("0.0.0.0:8100", ", base_url: 'https://a.example'", "https://a.example"),
+    ],
+)
+def test_the_address_of_senders_follows_the_listener(
+    listen: str, given: str, base_url: str
+) -> None:
+    found = ruleset(f"{HEAD}server: {{listen: {listen}{given}}}\n")
+    assert found.server.base_url == base_url
+
+
 def test_development_listens_on_loopback_and_has_a_store_of_its_own() -> None:
     server = ruleset(HEAD, dev=True).server
     assert server.listen == "127.0.0.1:8000"
