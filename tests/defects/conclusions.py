@@ -38,4 +38,11 @@ CONCLUSIONS = (
         "unit/config/test_loading.py::test_the_address_of_senders_follows_the_listener",
         "unit/cli/test_listings.py::test_addresses_that_no_sender_could_call_are_called_so",
     ),
+    defect(
+        345,
+        "a command that only fails is listed as healthy",
+        Edit("router/dispatch/breakers.py", "None if own.breaker or answered", "None if True"),
+        "unit/dispatch/test_breakers.py::"
+        "test_what_has_no_breaker_and_only_fails_is_listed_as_failing_and_called_all_the_same",
+    ),
 )
