@@ -11,7 +11,7 @@ import msgspec
 
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
-from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
+from router.errors import BY_WORD, NotFound, StoreUnavailable, UsageError, os_errors_refused
 from router.model.settings import local_url
 from router.operator.answers import ExportPage, JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
@@ -151,8 +151,19 @@ class AdminClient:
     def __enter__(self) -> "AdminClient":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._client.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            if isinstance(error, StoreUnavailable) and (why := self._not_ready()) is not None:
+                raise StoreUnavailable(f"{why} ({error})") from None
+        finally:
+            self._client.close()
+
+    def _not_ready(self) -> str | None:
+        """Why no delivery can be committed there, as /readyz says, and what senders get."""
+        head, _, why = self._response("GET", "/readyz").text.partition("\n")[0].partition(": ")
+        if head != "not ready":
+            return None
+        return f"{self._base_url} is not ready: {why}; senders get 503, and try again"
 
     @property
     def address(self) -> tuple[str, dict[str, str]]:

@@ -45,4 +45,21 @@ CONCLUSIONS = (
         "unit/dispatch/test_breakers.py::"
         "test_what_has_no_breaker_and_only_fails_is_listed_as_failing_and_called_all_the_same",
     ),
+    defect(
+        346,
+        "a router that was killed needs no attention",
+        Edit("router/operator/node_rows.py", "lost=node.gone and", "lost=node.closed and"),
+        "unit/operator/test_node_rows.py::"
+        "test_a_router_that_nobody_stopped_is_lost_until_another_runs_in_its_place",
+    ),
+    defect(
+        347,
+        "a router that was stopped is called lost",
+        Edit(
+            "router/serving/nodes.py",
+            "            await self._store.beat(self.node, self._card())\n",
+            "",
+        ),
+        "unit/serving/test_nodes.py::test_who_leaves_is_gone_with_the_word_that_it_was_stopped",
+    ),
 )
