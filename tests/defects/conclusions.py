@@ -62,4 +62,15 @@ CONCLUSIONS = (
         ),
         "unit/serving/test_nodes.py::test_who_leaves_is_gone_with_the_word_that_it_was_stopped",
     ),
+    defect(
+        348,
+        "the default of an environment variable decides whether it is a text",
+        Edit(
+            "router/config/settings.py",
+            "value if default is None or value is None else default.value",
+            "value",
+        ),
+        "unit/config/test_loading.py::"
+        "test_a_variable_of_the_environment_is_a_text_unless_it_is_to_be_a_number",
+    ),
 )
