@@ -1,9 +1,10 @@
 """
 Tokens into a tree, by binding power (Pratt): JMESPath's grammar with our deviations.
 
-Ours are: numbers, true, false and null bare as an operand of a comparison or an argument; `!`
-takes the whole path after it; `$`; commas are needed where the grammar asks for them; and bounds
-on length, tokens and nesting, so that no text at all can exhaust the stack.
+Ours are: numbers, true, false and null bare as an operand of a comparison, an argument or an
+element of a list (but `[1]` is a position); `!` takes the whole path after it; `$`; commas are
+needed where the grammar asks for them; and bounds on length, tokens and nesting, so that no text at
+all can exhaust the stack.
 """
 
 from collections.abc import Callable, Iterable
@@ -193,9 +194,15 @@ class _Parser:
         return Node(kind, token[2], inner.end, None, (inner,))
 
     def _first_bracket(self, token: Token) -> Node:
-        if self._kind in ("number", ":") or (self._kind == "*" and self._peek("]")):
+        whole = self._kind == "number" and type(self._tokens[self._at][1]) is int
+        alone = whole and not self._peek(",")
+        if alone or self._kind == ":" or (self._kind == "*" and self._peek("]")):
             return self._bracket(Node("current", token[2], token[2]), token)
-        return self._select_list(token)
+        made = self._select_list(token)
+        made.children = tuple(map(_literal_word, made.children))
+        for child in made.children:
+            child.bare = False
+        return made
 
     def _select_list(self, token: Token) -> Node:
         items = [self._expression(0)]

@@ -73,4 +73,14 @@ CONCLUSIONS = (
         "unit/config/test_loading.py::"
         "test_a_variable_of_the_environment_is_a_text_unless_it_is_to_be_a_number",
     ),
+    defect(
+        349,
+        "the words true, false and null in a list are names of fields",
+        Edit(
+            "router/expressions/parse.py",
+            "tuple(map(_literal_word, made.children))",
+            "made.children",
+        ),
+        "docs/test_deviations.py::test_value_reading",
+    ),
 )
