@@ -66,11 +66,10 @@ def _check_tree(tree: Node) -> None:
     for node, parent, depth in walk(tree):
         if depth > DEPTH_MAX:
             raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", node.start, node.end)
-        may_be_bare = parent is not None and parent.kind in ("compare", "call")
-        if node.bare and node.kind == "literal" and not may_be_bare:
+        if node.bare and node.kind == "literal":
             raise ExpressionError(
                 SYNTAX,
-                "a bare number is only allowed in a comparison or as an argument",
+                "a bare number is only allowed in a comparison, a list or as an argument",
                 node.start,
                 node.end,
                 f"write `{node.value}` in backticks",
@@ -86,10 +85,11 @@ def _check_tree(tree: Node) -> None:
 
 
 def _literal_word(node: Node) -> Node:
-    """Bare true, false and null are literals here."""
-    if node.bare and node.kind == "field":
-        return Node("literal", node.start, node.end, _WORDS[node.value])
-    return node
+    """Bare numbers, true, false and null are literals here."""
+    if not node.bare:
+        return node
+    value = _WORDS[node.value] if node.kind == "field" else node.value
+    return Node("literal", node.start, node.end, value)
 
 
 class _Parser:
@@ -200,8 +200,6 @@ class _Parser:
             return self._bracket(Node("current", token[2], token[2]), token)
         made = self._select_list(token)
         made.children = tuple(map(_literal_word, made.children))
-        for child in made.children:
-            child.bare = False
         return made
 
     def _select_list(self, token: Token) -> Node:
