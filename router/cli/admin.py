@@ -12,7 +12,8 @@ import msgspec
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.cli.output import note
-from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
+from router.errors import BY_WORD, NotFound, StoreUnavailable, UsageError, os_errors_refused
+from router.model.settings import local_url
 from router.operator.answers import ExportPage, JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
 from router.web.tls import first_certificate
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TIMEOUT_S = 60.0
-_ANY_HOST = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "::": "[::1]"}  # noqa: S104
 
 
 class NoServer(click.ClickException):
@@ -64,12 +64,6 @@ def admin_address(place: Options, server: "ServerSettings") -> str:
     from router.wiring.stores import served_at
 
     return place.admin or served_at(server.store) or server.admin
-
-
-def loopback(address: str, *, tls: bool = False) -> str:
-    """`http://host:port` to reach on this machine what listens at `address`."""
-    host, _, port = address.rpartition(":")
-    return f"{'https' if tls else 'http'}://{_ANY_HOST.get(host, host)}:{port}"
 
 
 def trusting(cert: str | None) -> ssl.SSLContext:
@@ -160,7 +154,7 @@ class AdminClient:
         server = ruleset.server
         tls = server.admin_tls
         return cls(
-            loopback(admin_address(place, server), tls=tls is not None),
+            local_url(admin_address(place, server), tls=tls is not None),
             ShownToken(place.token, server.store, _kept_token(server.state)),
             cert=tls.cert if tls else None,
             timeout_s=timeout_s,
@@ -169,8 +163,19 @@ class AdminClient:
     def __enter__(self) -> "AdminClient":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._client.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            if isinstance(error, StoreUnavailable) and (why := self._not_ready()) is not None:
+                raise StoreUnavailable(f"{why} ({error})") from None
+        finally:
+            self._client.close()
+
+    def _not_ready(self) -> str | None:
+        """Why no delivery can be committed there, as /readyz says, and what senders get."""
+        head, _, why = self._response("GET", "/readyz").text.partition("\n")[0].partition(": ")
+        if head != "not ready":
+            return None
+        return f"{self.base_url} is not ready: {why}; senders get 503, and try again"
 
     def refusals(self, limit: int) -> RefusalList:
         """What the server refused lately, newest first."""

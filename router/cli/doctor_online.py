@@ -16,6 +16,7 @@ from router.cli.output import span, timestamp
 from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
 from router.diagnosis.probe import Probe
+from router.egress import listens_locally
 from router.model.delivery import DeliverySummary, as_request
 from router.model.fetched import Fetched
 from router.model.patterns import wants_event
@@ -92,6 +93,9 @@ async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[
     """Does every address that senders get lead to this router? One request to each."""
     base = urlsplit(ruleset.server.base_url)
     turn = asyncio.Semaphore(ADDRESSES_AT_ONCE)
+    local, other = urlsplit(ruleset.server.local_url), ""
+    if listens_locally(f"{base.hostname}:0") and base.port != local.port:
+        other = f"this router listens on port {local.port}: leave `server.base_url` out, or mend it"
 
     async def one(endpoint: Endpoint, address: str) -> Check:
         url = f"{base.scheme}://{base.netloc}{address}"
@@ -99,7 +103,11 @@ async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[
             seen = await reachability.look(http, url, method=_method(ruleset, endpoint))
         judged = reachability.judge(seen)
         says = f"{url}: {judged.says}"
-        return ok("address", says) if judged.ok else problem("address", says, judged.fix or "")
+        return (
+            ok("address", says)
+            if judged.ok
+            else problem("address", says, other or judged.fix or "")
+        )
 
     async def all_of(endpoint: Endpoint) -> list[Check]:
         return await asyncio.gather(*[one(endpoint, a) for a in endpoint.addresses])

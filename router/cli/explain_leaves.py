@@ -22,6 +22,8 @@ def rule_lines(r: RuleReading) -> Iterator[str]:
     yield f"    T events    {', '.join(r.rule.events) if r.rule.events else 'every event'}"
     for position, item in enumerate(r.items):
         yield from _item(f"match[{position}]", item)
+    if r.ungrouped:
+        yield f"    {words.NO_TURN}"
     yield from _changes(r.changes)
 
 

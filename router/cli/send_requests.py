@@ -11,7 +11,6 @@ import click
 import msgspec
 
 from router import __version__
-from router.cli.admin import loopback
 from router.cli.last_request import SentRequest
 from router.cli.option_file import read_named
 from router.cli.options import Options
@@ -138,7 +137,7 @@ def unknown(provider: Provider, event: str, spelling: str) -> str | None:
     """
     name, action = provider.split_name(event)
     known = {info.name: info.actions for info in provider.events}
-    if known and name not in known:
+    if known and name not in known and not provider.may_be_named(event):
         hint = did_you_mean(name, known) or f"`router providers {spelling}` lists them"
         return f"{provider.label} has no event {event!r} in its list; {hint}"
     actions = known.get(name, ())
@@ -210,8 +209,7 @@ def _new_id(provider: Provider) -> str:
 
 def url_of(to: str | None, ruleset: Ruleset, path: str) -> str:
     if to is None:
-        url = loopback(ruleset.server.listen) + path
-        return url if ruleset.server.tls is None else url.replace("http:", "https:", 1)
+        return ruleset.server.local_url + path
     parts = urlsplit(url := whole_url(to))
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise UsageError(f"--to takes a URL like http://127.0.0.1:8000, or a port, not {to!r}")

@@ -103,7 +103,7 @@ def _note_of(row: TargetRow) -> str:
     if row.state == "failing":
         late = row.next_probe is not None and row.next_probe <= SystemClock().now()
         nxt = "the next job tries it" if late else f"next call {when(row.next_probe)}"
-        return f"{row.reason}; {nxt}"
+        return f"{row.reason}; {nxt if row.next_probe is not None else 'it is called all the same'}"
     if row.state == "recovering":
         return row.reason
     if row.last_error is not None:

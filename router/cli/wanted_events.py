@@ -37,7 +37,7 @@ def wanted(ruleset: Ruleset, endpoint: Endpoint) -> WantedEvents:
             found = events_of(provider, pattern)
             if not found and any(events_of(other, pattern) for other in _senders(ruleset, rule)):
                 continue
-            if not found and provider.events:
+            if not found and provider.events and not provider.may_be_named(pattern):
                 unknown.append((rule.id, pattern))
             patterns[pattern] = None
             names |= dict.fromkeys(found or [pattern])

@@ -372,6 +372,10 @@ class ProviderEntry(Entry):
     events: Annotated[
         list[EventGroupEntry] | None, doc("Its catalogue of events.", ["ticket.opened"])
     ] = None
+    named_by_users: Annotated[
+        list[SourceText] | None,
+        doc("Patterns of further events, which its users name.", ["ticket.custom_*"]),
+    ] = None
     shapes: Annotated[
         Node | None,
         doc(

@@ -38,8 +38,8 @@ Compiled = Mapping[int, Written]
 """The conditions of one rule by the identity of their texts."""
 Inside = tuple[Literal["not", "any"], ...]
 """What a condition stands in, the innermost first."""
-VERDICTS = frozenset({"'match'", "'when'"})
-"""The places whose expressions are conditions."""
+READINGS: Mapping[str, Reading] = {"'match'": "verdict", "'when'": "verdict", "'group'": "key"}
+"""How the expressions of these places are read; all others as values."""
 DEFINED_MAX = 200_000
 """Definitions by kinds of events that are looked at, in about two seconds; no more are judged."""
 
@@ -96,7 +96,7 @@ class Typing:
             texts += entry.redact.named_fields if entry.redact is not None else []
             for key in [written[id(text)] for text in texts if id(text) in written]:
                 senders = self._senders.behind((name.value,)).senders
-                self.check_expression(key, "value", self.scenes.of(senders, None))
+                self.check_expression(key, "key", self.scenes.of(senders, None))
 
     def check_expression(
         self,
@@ -151,7 +151,7 @@ class Typing:
         types = {action.id: KINDS[action.kind].result.types for action in texts.rule.actions}
         for written in texts.written:
             if id(written.text) not in compiled:
-                reading: Reading = "verdict" if written.place in VERDICTS else "value"
+                reading = READINGS.get(written.place, "value")
                 if "results" in written.compiled.roots:
                     later = self.scenes.after(scenes, types)
                     views = partial(with_results, known, later)

@@ -188,6 +188,7 @@ class EventNames:
                     text.value in behind.events
                     or ("*" in text.value and any(wildcard(text.value, n) for n in behind.events))
                     or any(_may_have(provider, text.value) for provider in providers)
+                    or any(provider.may_be_named(text.value) for provider in providers)
                 )
             if not self._matched[key]:
                 self._unknown(text, behind)

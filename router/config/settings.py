@@ -26,6 +26,8 @@ from router.config.server_schema import (
 from router.config.spelling import ADDRESS, ID, NAME, TOKEN, TOKENS_TAKEN, VARIABLE
 from router.config.store_setting import store
 from router.egress import listens_locally, literal_address, plain_network
+from router.expressions.compare import is_number
+from router.expressions.functions_number import to_number
 from router.model.retry import BUILT_IN, RetryPolicy
 from router.model.settings import (
     AdminToken,
@@ -63,7 +65,7 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     usual = ServerSettings(listen="127.0.0.1:8000" if context.dev else "0.0.0.0:8000")
     reload = entry.reload or ReloadEntry(node=entry.node)
     return ServerSettings(
-        base_url=_base_url(context, entry.base_url),
+        given_base_url=_base_url(context, entry.base_url),
         listen=_address(context, entry.listen, usual.listen),
         **_admin(context, entry.admin),
         store=store(context, entry.store),
@@ -142,9 +144,9 @@ def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> Liste
     return ListenerTls(cert=cert, key=context.path(entry.key))
 
 
-def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
+def _base_url(context: LoadContext, entry: SettingEntry | None) -> str | None:
     if (text := setting(context, entry)) is None:
-        return ServerSettings().base_url
+        return None
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None:
         context.error(
@@ -269,16 +271,35 @@ def variables(context: LoadContext) -> dict[str, Any]:
 
 
 def _variable(context: LoadContext, node: Node) -> Any:
-    """A value as it is written, or that of the variable which `{env: NAME}` names."""
+    """A value as it is written, or the text (`as: number`) of the variable that `env` names."""
     name = node.get("env") if isinstance(node, MappingNode) else None
     if not isinstance(node, MappingNode) or not isinstance(name, Scalar):
         return json_value(context, node)
-    if not set(node.entries) <= {"env", "default"}:
+    if not set(node.entries) <= {"env", "default", "as"}:
         return json_value(context, node)
-    default, text = node.get("default"), SourceText(name.value, name)
-    if (value := context.variable(text, None)) is None and default is not None:
-        return json_value(context, default)
-    return from_env(context, text, None) if value is None else value
+    text, default = SourceText(name.value, name), _default(context, node)
+    if (value := context.variable(text, None)) is None:
+        return from_env(context, text, None) if node.get("default") is None else default
+    if node.get("as") is None:
+        return value
+    if (number := to_number(value)) is None:
+        message = f"environment variable '{name.value}' is to be a number, and is none"
+        context.error("bad-value", message, name, "set it to a number like 500 or 12.50")
+    return number
+
+
+def _default(context: LoadContext, node: MappingNode) -> Any:
+    """The default of a variable, which is a text, or a number if `as` says so; null is neither."""
+    kind, default = node.get("as"), node.get("default")
+    if kind is not None and not (isinstance(kind, Scalar) and kind.value == "number"):
+        context.error("bad-value", "'as' is 'number', or left out for a text", kind)
+    value = None if default is None else json_value(context, default)
+    if default is None or (isinstance(default, Scalar) and not kind):
+        return value if default is None or value is None else default.value
+    if not (kind and is_number(value)):
+        wanted = "number, like 500 or 12.50" if kind else "text, like main"
+        context.error("bad-value", f"the default is not a {wanted}", default)
+    return value
 
 
 def retries(context: LoadContext) -> dict[str, RetryPolicy]:

@@ -240,6 +240,7 @@ def target_statuses(
             last_error=health.last_error,
             last_error_at=_shown(health.last_error_at, clock),
             deferred=breaker.deferred,
+            failed_since=None if own.breaker or answered else _shown(health.failing_since, clock),
         )
 
     return tuple(map(status, breakers.known()))

@@ -1,7 +1,7 @@
 """The expression language: parse with positions, compile, functions, templates."""
 
 from router.expressions.absent import JSON, Failed
-from router.expressions.definitions import Definitions
+from router.expressions.definitions import Definitions, key_of
 from router.expressions.expression import Expression, compile  # noqa: A004 - as re.compile
 from router.expressions.idioms import hint_of_field, hint_of_root
 from router.expressions.json_text import NotJson, decode_json, encode_json, is_json
@@ -34,6 +34,7 @@ __all__ = [
     "hint_of_root",
     "index_key",
     "is_json",
+    "key_of",
     "needs_of",
     "rfc3339",
 ]

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from router.errors import EvaluationError, ExpressionError
 from router.expressions.absent import ABSENT, JSON, Failed, Lazy
 from router.expressions.compare import type_word
@@ -27,6 +29,8 @@ _WORK: dict[str, Callable[..., Any]] = {
     **LIST_FUNCTIONS,
     **TIME_FUNCTIONS,
 }
+_TAKE_ABSENT = frozenset({"lookup", "not_null", "type"})
+"""The functions that are made for absent arguments, beside the lazy ones."""
 _CLASSES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, Decimal, float),
@@ -100,6 +104,8 @@ def build_call(node: Node, reading: Semantics) -> Run:
     function = FUNCTIONS[node.value]
     if function.lazy:
         return _LAZY[function.name](node, reading)
+    if reading.whole and function.name not in _TAKE_ABSENT:
+        function = msgspec.structs.replace(function, whole=True)
     if (prepare := REGEX_FUNCTIONS.get(function.name)) is not None:
         text, pattern = node.children
         return _one(function, build(text, reading), prepare(pattern.value))
@@ -127,7 +133,7 @@ def _one(function: Function, run: Run, work: Callable[[Any], Any]) -> Run:
         value = run(x, s)
         if value.__class__ in allowed:
             return work(value)
-        if parameter.subject and (value is None or value is ABSENT):
+        if _lacks(function, parameter, value):
             return value
         return work(_admit(function, parameter, value))
 
@@ -172,7 +178,7 @@ def _several(function: Function, runs: list[Run]) -> Callable[..., Any]:
         for at, (run, parameter, allowed) in enumerate(checks):
             value = known[at] if at < len(known) else run(x, s)
             if value.__class__ not in allowed:
-                if parameter.subject and (value is None or value is ABSENT):
+                if _lacks(function, parameter, value):
                     lacking.append(value)
                     continue
                 value = _admit(function, parameter, value)
@@ -182,6 +188,13 @@ def _several(function: Function, runs: list[Run]) -> Callable[..., Any]:
         return work(*arguments)
 
     return call
+
+
+def _lacks(function: Function, parameter: Parameter, value: Any) -> bool:
+    """Whether this argument makes the result absent, or null."""
+    if value is ABSENT:
+        return parameter.subject or function.whole
+    return value is None and parameter.subject
 
 
 def _scoped(function: Function, runs: list[Run]) -> Run:

@@ -16,14 +16,17 @@ class Definitions(Lazy):
     The root `def` of one event. `scope` is the scope it will itself be put into.
 
     A definition that is absent stays absent, one that fails keeps failing with the same reason;
-    one that needs itself fails.
+    one that needs itself fails. `keys`: they are read as parts of keys.
     """
 
-    __slots__ = ("_depth", "_known", "_scope", "expressions")
+    __slots__ = ("_depth", "_keys", "_known", "_scope", "expressions")
 
-    def __init__(self, expressions: Mapping[str, Expression], scope: Scope) -> None:
+    def __init__(
+        self, expressions: Mapping[str, Expression], scope: Scope, *, keys: bool = False
+    ) -> None:
         self.expressions = expressions
         """The definitions, by name."""
+        self._keys = keys
         self._scope = scope
         self._known: dict[str, Any] = {}
         self._depth = 0
@@ -49,8 +52,34 @@ class Definitions(Lazy):
         self._known[name] = Failed(f"def.{name} needs itself")
         self._depth += 1
         try:
-            return expression.run(self._scope, self._scope)
+            run = expression.key_run if self._keys else expression.run
+            return run(self._scope, self._scope)
         except FAULTS as fault:
             return Failed(f"def.{name}: {reason_of(fault)}")
         finally:
             self._depth -= 1
+
+
+def key_of(expression: Expression, scope: Scope) -> JSON:
+    """
+    The value of a dedupe key or a group; None: the event has none.
+
+    It has none where a part of it is absent or fails, and where it holds nothing but nulls: that
+    value is the same for events that have nothing in common.
+    """
+    if isinstance(definitions := scope.get("def"), Definitions):
+        scope = {**scope}
+        scope["def"] = Definitions(definitions.expressions, scope, keys=True)
+    try:
+        found = expression.key_run(scope, scope)
+    except FAULTS:
+        return None
+    if isinstance(found, Lazy):
+        found = found.everything()
+    return None if found is ABSENT or _says_nothing(found) else found
+
+
+def _says_nothing(value: JSON) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return value is None or (isinstance(value, list) and all(map(_says_nothing, value)))

@@ -14,7 +14,7 @@ from router.expressions.nodes import Node, walk
 from router.expressions.parse import TOO_COMPLEX, parse
 from router.expressions.reads import Names, Use, names_of, spans_of
 from router.expressions.value import Run, build
-from router.expressions.verdict import VALUE, build_verdict
+from router.expressions.verdict import KEY, VALUE, build_verdict
 
 GROWTH_MAX = 2_000
 _MULTIPLY = ("chain", "pipe", "list_projection", "value_projection", "filter")
@@ -29,7 +29,7 @@ class Expression:
     `search(value)` reads plain JMESPath of any value. `value(scope)` reads it over the roots; what
     is absent is None. Both raise EvaluationError. `verdict(scope)` is True, False or Failed and
     never raises. `run` is the closure that `value` calls: it keeps ABSENT apart, and whatever may
-    go wrong in it is one of FAULTS.
+    go wrong in it is one of FAULTS. `key_run` reads it as a key: see `key_of`.
 
     `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
     stands first in `text` (start, end), in its order; `reads` are the roots that it takes, named or
@@ -40,6 +40,7 @@ class Expression:
     __slots__ = (
         "_of_texts",
         "compared",
+        "key_run",
         "names",
         "outline",
         "run",
@@ -56,6 +57,7 @@ class Expression:
     names: Names
     spans: Mapping[Use | str, tuple[int, int]]
     run: Run
+    key_run: Run
     value: Callable[[Scope], JSON]
     verdict: Callable[[Scope], bool | Failed]
 
@@ -132,6 +134,7 @@ def _make_verdict(expression: Expression) -> Callable[[Scope], bool | Failed]:
 
 _MAKE: dict[str, Callable[[Expression], Any]] = {
     "run": lambda expression: build(expression.tree, VALUE),
+    "key_run": lambda expression: build(expression.tree, KEY),
     "tree": lambda expression: expression._of_texts(expression.compared),  # noqa: SLF001 - its own
     "names": lambda expression: names_of(expression.tree),
     "spans": lambda expression: MappingProxyType(spans_of(expression.tree)),

@@ -1,9 +1,10 @@
 """
 Tokens into a tree, by binding power (Pratt): JMESPath's grammar with our deviations.
 
-Ours are: numbers, true, false and null bare as an operand of a comparison or an argument; `!`
-takes the whole path after it; `$`; commas are needed where the grammar asks for them; and bounds
-on length, tokens and nesting, so that no text at all can exhaust the stack.
+Ours are: numbers, true, false and null bare as an operand of a comparison, an argument or an
+element of a list (but `[1]` is a position); `!` takes the whole path after it; `$`; commas are
+needed where the grammar asks for them; and bounds on length, tokens and nesting, so that no text at
+all can exhaust the stack.
 """
 
 from collections.abc import Callable, Iterable
@@ -65,11 +66,10 @@ def _check_tree(tree: Node) -> None:
     for node, parent, depth in walk(tree):
         if depth > DEPTH_MAX:
             raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", node.start, node.end)
-        may_be_bare = parent is not None and parent.kind in ("compare", "call")
-        if node.bare and node.kind == "literal" and not may_be_bare:
+        if node.bare and node.kind == "literal":
             raise ExpressionError(
                 SYNTAX,
-                "a bare number is only allowed in a comparison or as an argument",
+                "a bare number is only allowed in a comparison, a list or as an argument",
                 node.start,
                 node.end,
                 f"write `{node.value}` in backticks",
@@ -85,10 +85,11 @@ def _check_tree(tree: Node) -> None:
 
 
 def _literal_word(node: Node) -> Node:
-    """Bare true, false and null are literals here."""
-    if node.bare and node.kind == "field":
-        return Node("literal", node.start, node.end, _WORDS[node.value])
-    return node
+    """Bare numbers, true, false and null are literals here."""
+    if not node.bare:
+        return node
+    value = _WORDS[node.value] if node.kind == "field" else node.value
+    return Node("literal", node.start, node.end, value)
 
 
 class _Parser:
@@ -193,9 +194,13 @@ class _Parser:
         return Node(kind, token[2], inner.end, None, (inner,))
 
     def _first_bracket(self, token: Token) -> Node:
-        if self._kind in ("number", ":") or (self._kind == "*" and self._peek("]")):
+        whole = self._kind == "number" and type(self._tokens[self._at][1]) is int
+        alone = whole and not self._peek(",")
+        if alone or self._kind == ":" or (self._kind == "*" and self._peek("]")):
             return self._bracket(Node("current", token[2], token[2]), token)
-        return self._select_list(token)
+        made = self._select_list(token)
+        made.children = tuple(map(_literal_word, made.children))
+        return made
 
     def _select_list(self, token: Token) -> Node:
         items = [self._expression(0)]

@@ -31,7 +31,7 @@ class Parameter(msgspec.Struct, frozen=True):
 class Function(msgspec.Struct, frozen=True):
     """
     One function. `scoped` ones read the delivery's time; `lazy` ones evaluate only the arguments
-    they need.
+    they need. Any absent argument of a `whole` one makes its result absent.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Function(msgspec.Struct, frozen=True):
     origin: Origin
     scoped: bool = False
     lazy: bool = False
+    whole: bool = False
 
     @property
     def least(self) -> int:

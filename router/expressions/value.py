@@ -27,6 +27,7 @@ class Semantics(msgspec.Struct, frozen=True):
     `logic` compiles comparisons and `!` as values, and `&&` and `||` too where all their parts are
     tests and `absorbs` is set (one false outweighs an error); `condition` gives True for the
     elements a filter keeps; `verdict` compiles what `if` asks; `call` compiles a function call.
+    `whole`: what has an absent part is absent itself, as a key needs it.
     """
 
     absorbs: bool
@@ -34,6 +35,7 @@ class Semantics(msgspec.Struct, frozen=True):
     condition: Callable[[Node], Run]
     verdict: Callable[[Node], Run]
     call: Callable[[Node, "Semantics"], Run]
+    whole: bool = False
 
 
 def build(node: Node, reading: Semantics) -> Run:
@@ -185,48 +187,56 @@ def _flatten(node: Node, reading: Semantics) -> Run:
 
 
 def _list_projection(node: Node, reading: Semantics) -> Run:
-    source, right = build(node.children[0], reading), build(node.children[1], reading)
+    source, gathered = build(node.children[0], reading), _gathering(node, reading)
 
     def project(x: Any, s: Any) -> Any:
         value = source(x, s)
-        if not isinstance(value, list):
-            return ABSENT
-        return [one for item in value if (one := right(item, s)) is not None and one is not ABSENT]
+        return gathered(value, s) if isinstance(value, list) else ABSENT
 
     return project
 
 
+def _gathering(node: Node, reading: Semantics) -> Run:
+    """The closure that reads the right side of a projection of each element; it leaves out null."""
+    right = build(node.children[1], reading)
+    if not reading.whole:
+        return lambda items, s: [
+            one for item in items if (one := right(item, s)) is not None and one is not ABSENT
+        ]
+
+    def gathered(items: Any, s: Any) -> Any:
+        found = [one for item in items if (one := right(item, s)) is not None]
+        return _whole(found)
+
+    return gathered
+
+
+def _whole(parts: list[Any]) -> Any:
+    """The parts; ABSENT if one of them is."""
+    return ABSENT if any(part is ABSENT for part in parts) else parts
+
+
 def _value_projection(node: Node, reading: Semantics) -> Run:
-    source, right = build(node.children[0], reading), build(node.children[1], reading)
+    source, gathered = build(node.children[0], reading), _gathering(node, reading)
 
     def project(x: Any, s: Any) -> Any:
         value = source(x, s)
         if isinstance(value, Lazy):
             value = value.everything()
-        if not isinstance(value, dict):
-            return ABSENT
-        return [
-            one
-            for item in value.values()
-            if (one := right(item, s)) is not None and one is not ABSENT
-        ]
+        return gathered(value.values(), s) if isinstance(value, dict) else ABSENT
 
     return project
 
 
 def _filter(node: Node, reading: Semantics) -> Run:
-    source, right = build(node.children[0], reading), build(node.children[1], reading)
+    source, gathered = build(node.children[0], reading), _gathering(node, reading)
     keeps = reading.condition(node.children[2])
 
     def select(x: Any, s: Any) -> Any:
         value = source(x, s)
         if not isinstance(value, list):
             return ABSENT
-        return [
-            one
-            for item in value
-            if keeps(item, s) is True and (one := right(item, s)) is not None and one is not ABSENT
-        ]
+        return gathered((item for item in value if keeps(item, s) is True), s)
 
     return select
 
@@ -238,20 +248,22 @@ def _select_list(node: Node, reading: Semantics) -> Run:
     runs = [build(child, reading) for child in node.children]
 
     def select(x: Any, s: Any) -> Any:
-        return ABSENT if x is None or x is ABSENT else [present(run(x, s)) for run in runs]
+        if x is None or x is ABSENT:
+            return ABSENT
+        if not reading.whole:
+            return [present(run(x, s)) for run in runs]
+        found = [run(x, s) for run in runs]
+        return _whole(found)
 
     return select
 
 
 def _select_hash(node: Node, reading: Semantics) -> Run:
-    runs = [
-        (key, build(child, reading)) for key, child in zip(node.value, node.children, strict=True)
-    ]
+    names, listed = node.value, _select_list(node, reading)
 
     def select(x: Any, s: Any) -> Any:
-        if x is None or x is ABSENT:
-            return ABSENT
-        return {key: present(run(x, s)) for key, run in runs}
+        found = listed(x, s)
+        return ABSENT if found is ABSENT else dict(zip(names, found, strict=True))
 
     return select
 

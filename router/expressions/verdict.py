@@ -10,6 +10,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from router.errors import EvaluationError
 from router.expressions.absent import ABSENT, JSON, Failed
 from router.expressions.calls import build_call
@@ -308,3 +310,4 @@ VALUE = Semantics(
     verdict=build_verdict,
     call=build_call,
 )
+KEY = msgspec.structs.replace(VALUE, whole=True)

@@ -124,12 +124,12 @@ class ReplyKey(msgspec.Struct, frozen=True):
 
 class ResultFields(msgspec.Struct, frozen=True):
     """
-    What the result of an attempt holds. `types` are those of `results.ID` (None: anything).
+    What the result of an attempt holds. `types` are those of `results.ID`, all that `check` knows.
     `code` is the number that tells how it ended, `shown` how a line of the log says it; `output`
     are texts, the most telling first.
     """
 
-    types: Mapping[str, ResultType] | None
+    types: Mapping[str, ResultType]
     code: str | None
     shown: str
     output: tuple[str, ...]

@@ -192,7 +192,7 @@ SHELL = Kind(
     ),
     outcome=_simulated,
     result=ResultFields(
-        types={"exit": "number", "stdout": "text", "json": "any"},
+        types={"exit": "number", "stdout": "text", "stderr": "text", "json": "any"},
         code="exit",
         shown="exit {}",
         output=("stderr", "stdout"),

@@ -9,6 +9,7 @@ from router.model.store_address import SqliteFile, StoreAddress
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 DAY_MS = 86_400_000
+_REACHED_AT = {"": "127.0.0.1", "*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - compared
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -85,9 +86,16 @@ class AdminToken(msgspec.Struct, frozen=True):
     bodies: bool = True
 
 
+def local_url(address: str, *, tls: bool = False) -> str:
+    """`http://host:port` to reach on this machine what listens at `address`."""
+    host, _, port = address.rpartition(":")
+    return f"{'https' if tls else 'http'}://{_REACHED_AT.get(host, host)}:{port}"
+
+
 class ServerSettings(msgspec.Struct, frozen=True):
     """
-    `server:`. Addresses are `host:port`. `state_dir` is the folder of what lies beside the store,
+    `server:`. Addresses are `host:port`. `given_base_url` is None where the file leaves it out.
+    `state_dir` is the folder of what lies beside the store,
     absolute; None: that of the store's file.
     `admin_hosts` are names that the admin listener is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
@@ -95,7 +103,7 @@ class ServerSettings(msgspec.Struct, frozen=True):
     kept whole, in memory.
     """
 
-    base_url: str = "http://127.0.0.1:8000"
+    given_base_url: str | None = None
     listen: str = "0.0.0.0:8000"
     admin: str = "127.0.0.1:8001"
     admin_tokens: tuple[AdminToken, ...] = ()
@@ -111,6 +119,16 @@ class ServerSettings(msgspec.Struct, frozen=True):
     tls: ListenerTls | None = None
     admin_tls: ListenerTls | None = None
     reload: Reload = Reload()
+
+    @property
+    def local_url(self) -> str:
+        """Where this machine reaches the public listener."""
+        return local_url(self.listen, tls=self.tls is not None)
+
+    @property
+    def base_url(self) -> str:
+        """The address that senders use, as far as it is known here."""
+        return self.given_base_url or self.local_url
 
     @property
     def state(self) -> Path:

@@ -11,7 +11,8 @@ from router.model.observed import Observed
 TargetState = Literal["healthy", "failing", "recovering", "paused"]
 """
 healthy     it is called, within its limits
-failing     it failed too often: nothing is called until the next probe
+failing     it failed too often: nothing is called until the next probe; or, of what has no
+            breaker, only failures of late: it is called all the same, and has no next probe
 recovering  one call at a time finds out whether it is back; then more with every good step
 paused      nothing is called until somebody resumes it
 """
@@ -97,7 +98,8 @@ class TargetNow(msgspec.Struct, frozen=True):
     `next_probe` only while failing. `in_use` are calls under way of `concurrency`, `rate` and
     `pace` calls a second (None: no limit); the pace holds while it recovers. `attempts` are those
     of the last 5 minutes, `success` the part of them that were answered, None: there were none.
-    `deferred` are jobs that came while it was not called.
+    `deferred` are jobs that came while it was not called. `failed_since`: it has no breaker, and
+    has only failed since then.
     """
 
     target: str
@@ -115,6 +117,7 @@ class TargetNow(msgspec.Struct, frozen=True):
     last_error: str | None
     last_error_at: int | None
     deferred: int = 0
+    failed_since: int | None = None
 
 
 class TargetCounts(msgspec.Struct, frozen=True):

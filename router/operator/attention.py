@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from router.clock import Clock
-from router.legible import span
+from router.legible import moment, span
 from router.model.target import TargetRow
 from router.operator.node_rows import NodeRow
 from router.operator.overview_answer import (
@@ -79,8 +79,11 @@ def of_dead(dead: DeadLetters) -> Iterator[Attention]:
 
 
 def of_nodes(nodes: Iterable[NodeRow]) -> Iterator[Attention]:
-    """Those that live and are to get no requests."""
+    """Those that live and are to get no requests, and those that were lost."""
     for node in nodes:
+        if node.lost:
+            text = f"the router {node.name} has not been seen since {moment(node.last_beat_at)}"
+            yield Attention("node", text, "router doctor", node.name)
         if node.unready is not None and not node.gone:
             text = f"the node {node.name} is not ready: {node.unready}"
             yield Attention("node", text, "router doctor", node.name)

@@ -1,12 +1,12 @@
 """Nodes of a shared store: what each says of itself, and what the others see of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from router.legible import span
 from router.model.share import NO_SHARE
-from router.store.values import LATE_S, NodeLoad, NodeSeen
+from router.store.values import LATE_S, STOPPING, NodeCard, NodeLoad, NodeSeen
 
 
 class NodeShare(msgspec.Struct, frozen=True):
@@ -24,8 +24,8 @@ class NodeShare(msgspec.Struct, frozen=True):
 class NodeRow(msgspec.Struct, frozen=True):
     """
     A node. It routes by `generation`; `skew_ms` is by how much its machine's clock is ahead of the
-    store's, `unready` why it is to get no requests (None: it may). `shares` go by the names of
-    their targets.
+    store's, `unready` why it is to get no requests (None: it may). `lost`: it is gone, nobody
+    stopped it, and no other runs in its place. `shares` go by the names of their targets.
     """
 
     name: str
@@ -37,6 +37,7 @@ class NodeRow(msgspec.Struct, frozen=True):
     beat_age_ms: int
     skew_ms: int
     gone: bool
+    lost: bool
     unready: str | None
     running: int
     shares: tuple[NodeShare, ...]
@@ -61,10 +62,11 @@ def node_rows(
     nodes: Sequence[NodeSeen], loads: Mapping[str, NodeLoad], now: int
 ) -> tuple[NodeRow, ...]:
     """Each with its load, as of `now`, the store's wall time."""
-    return tuple([_row(node, loads.get(node.number, NodeLoad()), now) for node in nodes])
+    living = [node.card for node in nodes if not node.gone]
+    return tuple([_row(node, loads.get(node.number, NodeLoad()), now, living) for node in nodes])
 
 
-def _row(node: NodeSeen, load: NodeLoad, now: int) -> NodeRow:
+def _row(node: NodeSeen, load: NodeLoad, now: int, living: Iterable[NodeCard]) -> NodeRow:
     card, age = node.card, max(0, now - node.last_beat_at)
     return NodeRow(
         name=card.name,
@@ -76,10 +78,17 @@ def _row(node: NodeSeen, load: NodeLoad, now: int) -> NodeRow:
         beat_age_ms=age,
         skew_ms=card.skew_ms,
         gone=node.gone,
+        lost=node.gone and card.unready != STOPPING and not _followed(node, living),
         unready=_unready(node, age),
         running=sum(load.running.values()),
         shares=tuple(_shares(load)),
     )
+
+
+def _followed(node: NodeSeen, living: Iterable[NodeCard]) -> bool:
+    """Whether this node has joined anew, or another was started in its place."""
+    began = [one.started_at for one in living if one.name == node.card.name]
+    return any(at == node.card.started_at or at > node.last_beat_at for at in began)
 
 
 def _unready(node: NodeSeen, age: int) -> str | None:

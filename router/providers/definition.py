@@ -28,7 +28,7 @@ class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     Where one value of an event comes from: exactly one of header, field, key, event and body.
 
     `header`: a header, in any of these spellings. `field`: a dotted path in the event's JSON, or
-    several of which the first that is there counts (`all`: all that are there, together). `key`:
+    several of which the first that is there counts (`all`: all of them, together). `key`:
     the first of these keys that the event has is itself the value. `event`: the event's own name.
     `body`, for an id: the sender numbers nothing and sends the same bytes again, so an event's name
     and bytes say which one it is; `varies` are fields whose end a test delivery makes anew for it,
@@ -284,7 +284,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body holds the JSON in this field (where `read` has `form` too: or is the payload). `respond`
     are the handshakes, `answer` is what a delivery gets in place of our own JSON. `body_max` is a
     size (`5MiB`), `ack_within` a time (`5s`). `notes` are further limits and habits of the sender,
-    for people. `shapes` are the payloads' types, see `shapes.py`.
+    for people. `shapes` are the payloads' types, see `shapes.py`. `named_by_users` are patterns of
+    further events, whose names the sender's users make.
     `api` is how its own API is called, `ranges` where it publishes the addresses that it sends
     from, outside of that. `settings` are the words of its settings screen for events
     that have another name there. `known_by`: how header lines begin, in lower case (`x-acme-`,
@@ -321,6 +322,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body_max: str = "5MiB"
     notes: tuple[str, ...] = ()
     events: tuple[EventGroup, ...] = ()
+    named_by_users: Names = ()
     samples: tuple[Sample, ...] = ()
     shapes: dict[str, Any] = {}
     api: ApiRule | None = None

@@ -17,6 +17,8 @@ from router.model.delivery import (
     Verified,
     as_request,
 )
+from router.model.patterns import wildcard
+from router.model.settings import OWN
 from router.providers import secret_kinds
 from router.providers.bearer import named_claims
 from router.providers.definition import (
@@ -32,7 +34,7 @@ from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
 from router.providers.hiding import without_token
 from router.providers.queries import without
-from router.providers.read import Reader, Reading
+from router.providers.read import UNKNOWN, Reader, Reading
 from router.providers.redaction import RedactedRequest, redacted
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
@@ -136,6 +138,12 @@ class Provider(Sender):
         self.accept_unsigned = verifier.accept_unsigned
         self._reader = Reader(definition)
         self.read, self.source = self._reader.read, self._reader.source
+
+    def may_be_named(self, event: str) -> bool:
+        """Whether an event that no catalogue has may come: its name is a user's, or is missing."""
+        if event == UNKNOWN:
+            return self.name != OWN
+        return any(wildcard(one, event) for one in spelled(self.definition.named_by_users))
 
     def read_stored(self, delivery: Delivery) -> Reading:
         """A stored delivery, read again: without the events that were erased."""

@@ -301,7 +301,7 @@ def _named_getter(get: Getter, names: Mapping[str, str]) -> Getter:
 def _joined_getter(each: Sequence[Getter]) -> Getter:
     def joined(found: Found, name: str, payload: JSON) -> str | None:
         values = [get(found, name, payload) for get in each]
-        return " ".join(value or "" for value in values) if any(values) else None
+        return " ".join(filter(None, values)) if all(values) else None
 
     return joined
 

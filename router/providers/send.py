@@ -12,6 +12,7 @@ import msgspec
 
 from router.expressions import decode_json, encode_json
 from router.model.delivery import JSON, InboundRequest
+from router.model.patterns import wildcard
 from router.providers import multipart_form, xml_body
 from router.providers.definition import Definition, Sample, spelled
 from router.providers.read import dug, stepped
@@ -148,7 +149,9 @@ class Sender:
 
     def named_sample(self, name: str) -> Sample | None:
         """The sample that is made for this event by name."""
-        return next((s for s in self._samples if name in spelled(s.events)), None)
+        each = [(s, spelled(s.events)) for s in self._samples]
+        fits = (s for s, events in each if any(wildcard(e, name) for e in events if e != "*"))
+        return next((s for s, events in each if name in events), next(fits, None))
 
     def _sample(self, name: str) -> Sample | None:
         named = self.named_sample(name)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.expressions import JSON, Failed, FieldNeed
+from router.expressions import JSON, Failed, FieldNeed, key_of
 from router.expressions.absent import ABSENT
 from router.expressions.trace import Leaf, TracePart, part_of, trace
 from router.model.delivery import Delivery, DeliveryEvent, Redaction
@@ -74,7 +74,8 @@ class RuleReading(msgspec.Struct, frozen=True):
 
     `missing` is the least number of leaves that would have to answer otherwise for `match` to
     hold; if it is 1, `pivots` are the leaves of which one alone would do. `gone` are the fields
-    that its conditions read, and that were taken out of the delivery since.
+    that its conditions read, and that were taken out of the delivery since. `ungrouped`: it
+    matched, and its run takes no turn, as its group has no value.
     """
 
     rule: CompiledRule
@@ -85,6 +86,7 @@ class RuleReading(msgspec.Struct, frozen=True):
     passed: Passed | None = None
     quieted_by: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    ungrouped: bool = False
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -168,6 +170,8 @@ class Explainer:
                 values |= {"status": "quiet", "quieted_by": louder}
             elif rule.otherwise and unsure and reading.status in MATCHED:
                 values |= {"status": "redacted", "gone": unsure[0]}
+            if rule.concurrency is not None and reading.status in MATCHED and mark is None:
+                values["ungrouped"] = key_of(rule.concurrency.value, scope) is None
             found.append(msgspec.structs.replace(reading, **values))
         return tuple(found)
 

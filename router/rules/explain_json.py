@@ -58,6 +58,7 @@ def _rule(r: RuleReading) -> dict[str, Any]:
         },
         "quieted_by": list(r.quieted_by),
         "gone": list(r.gone),
+        "ungrouped": r.ungrouped,
     }
 
 

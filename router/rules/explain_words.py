@@ -12,6 +12,8 @@ VALUE_MAX = 80
 SIGNS = {"true": "T", "false": "F", "error": "E", "not evaluated": "-"}
 """One letter for each verdict of a leaf."""
 
+NO_TURN = "takes no turn: its group has no value"
+
 Show = Callable[[JSON], str]
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from router.errors import EvaluationError
-from router.expressions import Expression, encode_json
+from router.expressions import encode_json, key_of
 from router.model.delivery import REDACTED, Delivery, DeliveryEvent, DeliveryState
 from router.model.ids import Ids
 from router.model.job import NewJob, Turn
@@ -89,22 +88,14 @@ def _gather(
             batches[rule.id] = run
 
 
-def _value(expression: Expression, scope: dict[str, Any]) -> Any:
-    """What an expression gives; None: null, or it fails."""
-    try:
-        return expression.value(scope)
-    except EvaluationError:
-        return None
-
-
 def turn_of(
     rule: str, concurrency: Concurrency, scope: dict[str, Any], *, hidden: bool = False
 ) -> Turn | None:
     """
-    What a run takes its turn by; None: the group's expression gives null, or fails. `hidden`: the
-    value itself is not to be stored.
+    What a run takes its turn by; None: its group has no value. `hidden`: the value itself is not to
+    be stored.
     """
-    value = _value(concurrency.value, scope)
+    value = key_of(concurrency.value, scope)
     if value is None:
         return None
     text = encode_json(value).decode()
@@ -211,7 +202,7 @@ class Planner:
         elif mode == "key":
             # None: the endpoint went with a reload while its request was being read
             key = ruleset.dedupe_keys.get(endpoint.name)
-            value = None if key is None else _value(key, scope)
+            value = None if key is None else key_of(key, scope)
             identity, flag = (None, "no_key") if value is None else (encode_json(value), None)
         elif mode == "id" and identity is None and ruleset.providers[endpoint.provider].has_ids:
             identity = body_identity(read.name, body)

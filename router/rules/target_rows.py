@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import asdict
+
 from router.kinds import ADDRESSED, KINDS
 from router.model.settings import Target
 from router.model.target import TargetCounts, TargetNow, TargetRow
@@ -46,7 +48,10 @@ def _row(
         values |= {"url": url, "timeout_s": target.timeout_s}
     now = standing.get(name)
     if now is not None:
-        values |= {f: getattr(now, f) for f in now.__struct_fields__ if f != "target"}
+        values |= {f: v for f, v in asdict(now).items() if f not in ("target", "failed_since")}
+        if now.state == "healthy" and now.failed_since is not None:
+            values |= {"state": "failing", "since": now.failed_since}
+            values["reason"] = now.last_error or "failed before this start"
     count = counts.get(name, TargetCounts())
     values |= {f: getattr(count, f) for f in count.__struct_fields__ if f != "oldest_due"}
     return TargetRow(**values, due_at=count.oldest_due)

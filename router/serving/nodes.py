@@ -7,6 +7,7 @@ from typing import NamedTuple
 from router.clock import Clock
 from router.dispatch import Dispatcher
 from router.errors import StoreUnavailable
+from router.legible import moment
 from router.log import Log
 from router.serving.failure_detector import FailureDetector
 from router.serving.node_agreement import differing_secrets
@@ -91,11 +92,15 @@ class Membership:
         while True:
             await self._clock.sleep(BEAT_S)
             if self._clock.monotonic() >= self._until:
-                self._hold_back("the store has not been reached for too long")
+                ago = self._clock.monotonic() - self._until + LATE_S
+                since = moment(self._clock.now() - int(1000 * ago))
+                self._hold_back(f"the store has not been reached since {since}")
 
     async def leave(self) -> None:
-        """It runs nothing any more: others need not wait to find that out."""
+        """It runs nothing any more: others need not wait to find that out, nor think it lost."""
+        self._beats += 1
         try:
+            await self._store.beat(self.node, self._card())
             await self._store.declare_gone(self.node, self._beats)
         except StoreUnavailable as error:
             self._log.warning("the store does not know that this node ends", error=str(error))

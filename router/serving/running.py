@@ -26,7 +26,7 @@ from router.refusals import KeptRefusal, Refusals
 from router.rules.live import LiveRef
 from router.serving.reload import Reloader
 from router.store.protocol import Store
-from router.store.values import NodeCard
+from router.store.values import STOPPING, NodeCard
 
 READY_S = 2.0
 """A store that needs longer for one small commit is not ready: whoever asks waits 3 s or less."""
@@ -88,7 +88,7 @@ class RunningServer:
     def _unready(self) -> str | None:
         """The same, as far as it is known without asking the store."""
         if self._draining:
-            return "it is stopping"
+            return STOPPING
         if self._parts.full():
             return "the store is nearly full"
         return self._parts.unready()

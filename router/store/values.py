@@ -167,6 +167,10 @@ class NodeCard(msgspec.Struct, frozen=True):
     secrets: Fingerprints = {}
 
 
+STOPPING = "it is stopping"
+"""Why a node that was told to stop is to get no requests: one that is gone then was not lost."""
+
+
 class NodeSeen(msgspec.Struct, frozen=True):
     """
     A node as the store knows it. `beats` counts how often it has said that it lives, at

@@ -60,7 +60,7 @@ RESULT_TYPES: Mapping[str, Type] = {
 }
 """What a field of an action's result may be, in the words of its kind."""
 
-Results = Mapping[str, Mapping[str, str] | None]
+Results = Mapping[str, Mapping[str, str]]
 """The fields of each action's result, by the action's id; None: anything."""
 
 
@@ -121,9 +121,7 @@ def results_of(results: Results) -> Type:
     """The root `results`, for actions that may have run before."""
     return closed_object(
         {
-            name: ANY
-            if types is None
-            else closed_object({field: RESULT_TYPES[one] for field, one in types.items()})
+            name: closed_object({field: RESULT_TYPES[one] for field, one in types.items()})
             for name, types in results.items()
         },
         label="results",

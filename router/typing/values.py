@@ -86,6 +86,8 @@ def _list_read(run: TypeWalk, node: Node, view: TypeScope, *, what: str | None) 
             run.fine.add(span_of(node))
         return kind
     said, hint = run.source(node, view), None
+    if not said:
+        said, hint = "the whole event", "a list of one number has backticks: [`1`]"
     batch = run.clues.batch
     if batch is not None and said == ("payload" if not batch else f"payload.{batch}"):
         run.warn(
@@ -107,7 +109,7 @@ def _list_read(run: TypeWalk, node: Node, view: TypeScope, *, what: str | None) 
             "not-a-list", message, node, f"write {said} | {taken[0]} to read it of all of them"
         )
         return kind
-    elif kind.kinds & OBJECT:
+    elif hint is None and kind.kinds & OBJECT:
         hint = f"the values of all its fields are {said}.*"
     run.note("not-a-list", f"{said} is {word(kind)}, not a list, so {what}", node, hint)
     return kind

@@ -10,12 +10,12 @@ from router.expressions import Expression, FieldNeed, needs_of
 from router.expressions.nodes import Node, path_of
 from router.typing.combine import WalkResult, is_constant
 from router.typing.infer import TABLES
-from router.typing.lattice import BOOLEAN, NOTHING, NUMBER, TEXT, Type
+from router.typing.lattice import ABSENT, BOOLEAN, NOTHING, NUMBER, TEXT, Type
 from router.typing.narrow import both, when_false, when_true
 from router.typing.run import Fact, TypeScope, TypeWalk
 from router.typing.scenes import Scene, of_results
 
-Reading = Literal["verdict", "value"]
+Reading = Literal["verdict", "value", "key"]
 Views = Mapping[int, TypeScope]
 """What is known in each scene, by its number; scenes where the rule cannot match are left out."""
 
@@ -62,7 +62,12 @@ def _walk(
             run.verdict(expression.tree, view)
         else:
             plain = msgspec.structs.replace(view, strict=False, facts=tuple(_of_paths(view.facts)))
-            _check_null(run, expression.tree, run.value(expression.tree, plain), plain, null)
+            kind = run.value(expression.tree, plain)
+            if reading == "key" and expression.tree.kind in ("select_list", "select_hash"):
+                for part in expression.tree.children:
+                    _check_null(run, part, run.value(part, plain), plain, null, ABSENT)
+            else:
+                _check_null(run, expression.tree, kind, plain, null)
     except RecursionError:  # a user's shapes may be nested deeper than any sender's payload
         run = TypeWalk(expression.text, TABLES, scene.clues)
     return WalkResult(run, scene.events, scene.guessed)
@@ -73,16 +78,18 @@ def _of_paths(facts: Iterable[Fact]) -> Iterator[Fact]:
     return (fact for fact in facts if not fact.judged and path_of(fact.node) is not None)
 
 
-def _check_null(run: TypeWalk, node: Node, kind: Type, view: TypeScope, null: str) -> None:
-    """A value that must not be null, and of which it is written down that it may be."""
-    if not null or not _nullable(kind) or run.found_within(node):
+def _check_null(
+    run: TypeWalk, node: Node, kind: Type, view: TypeScope, null: str, lacking: int = NOTHING
+) -> None:
+    """A value that must not be null (or only not absent), and of which it is stated that it may."""
+    if not null or not _nullable(kind, lacking) or run.found_within(node):
         return
     meant = view.defined(node)  # of a definition it is known what holds anywhere, not here
-    if meant is not None and not _nullable(run.inside(meant).value(meant.tree, view)):
+    if meant is not None and not _nullable(run.inside(meant).value(meant.tree, view), lacking):
         return
     said = run.source(node)
     instead = f"default({said}, '')" if kind.kinds & TEXT else f"default({said}, …)"
-    message = f"{said} may be null or absent; {null}"
+    message = f"{said} may be {'absent' if lacking == ABSENT else 'null or absent'}; {null}"
     run.warn("nullable-template", message, node, f"give a fallback: {instead}")
 
 
@@ -90,8 +97,8 @@ _SHOWN = TEXT | NUMBER | BOOLEAN
 """What a text can show: of a list or an object there is more to say than that it may be null."""
 
 
-def _nullable(kind: Type) -> bool:
-    return kind.stated and bool(kind.kinds & NOTHING) and bool(kind.kinds & _SHOWN)
+def _nullable(kind: Type, lacking: int) -> bool:
+    return kind.stated and bool(kind.kinds & lacking) and bool(kind.kinds & _SHOWN)
 
 
 def after_condition(expression: Expression, views: Views, *, holds: bool = True) -> Views:

@@ -25,6 +25,11 @@ endpoints:
   code: {paths: [/code], provider: github, secrets: code}
   open: {paths: [/open], provider: github, verify: none}
   mail: {paths: [/mail], provider: sendgrid, verify: none}
+  keyed:
+    paths: [/keyed]
+    provider: none
+    verify: none
+    dedupe: {key: "[payload.id, payload.type]"}
   ada: {paths: [/ada], provider: basic, secrets: ada}
 rules:
   - id: pushed
@@ -97,6 +102,15 @@ def test_blanks_around_header_values_change_nothing(
     status, _, said = asked(rig, path, bare, body)
     assert (status, json.loads(said)["status"]) == (200, "duplicate")
     router.until(lambda: "to core." in router.output(), "the action to run")
+
+
+@pytest.mark.long
+def test_what_lacks_a_part_of_its_dedupe_key_is_new(running: tuple[Rig, RouterProcess]) -> None:
+    rig, _ = running
+    bodies = (b'{"no":1}', b'{"no":2}', b'{"id":1,"no":3}', b'{"id":1,"no":4}')
+    whole = (b'{"id":1,"type":null,"no":5}', b'{"id":1,"type":null,"no":6}')
+    said = [json.loads(asked(rig, "/keyed", b"", b)[2])["status"] for b in (*bodies, *whole)]
+    assert said == ["accepted"] * 5 + ["duplicate"]
 
 
 @pytest.mark.long

@@ -36,7 +36,11 @@ def test_it_counts_on_after_a_restart_and_where_no_server_runs(make_rig: MakeRig
             assert called(rig, "send", "shop", "orders/paid")[0] == 0
             router.until(lambda: counted(told(rig)) == (times, times, times), "the dead job")  # noqa: B023 - it is called at once
             kinds = [one["kind"] for one in told(rig)["attention"]]
-            assert kinds == ["dead"]
+            assert kinds == ["target", "dead"]
+            [target] = told(rig)["targets"]
+            assert (target["state"], target["failed"]["hour"]) == ("failing", times)
+            assert "failing" in called(rig, "targets")[1]
+            assert "exit 1; it is called all the same" in called(rig, "targets")[1]
             assert called(rig, "status", "--check")[0] == 1
             assert router.stop() == 0, router.output()
         found = told(rig)

@@ -8,8 +8,8 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
-`tracing.py`, `redacting.py`, `restarts.py`, `erasing.py`, `one_for_all.py` and
-`survived.py` list them.
+`tracing.py`, `redacting.py`, `restarts.py`, `erasing.py`, `conclusions.py`,
+`one_for_all.py` and `survived.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -19,6 +19,7 @@ from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
 from tests.defects.checking import CHECKING
+from tests.defects.conclusions import CONCLUSIONS
 from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
@@ -92,4 +93,5 @@ ALL = (
     *ERASING,
     *SURVIVED,
     *ONE_FOR_ALL,
+    *CONCLUSIONS,
 )

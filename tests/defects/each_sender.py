@@ -25,7 +25,7 @@ EACH_SENDER = (
     defect(
         189,
         "two ids of several fields run together into one",
-        Edit(_READ, '" ".join(value or "" for value in values)', '"".join(filter(None, values))'),
+        Edit(_READ, '" ".join(filter(None, values))', '"".join(filter(None, values))'),
         "unit/providers/test_read.py::test_an_id_may_be_of_several_fields",
     ),
     defect(

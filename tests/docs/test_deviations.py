@@ -10,18 +10,18 @@ import pytest
 from jmespath.exceptions import JMESPathError, ParseError, UnknownFunctionError
 
 from router.errors import EvaluationError, ExpressionError
-from router.expressions import Failed, decode_json
+from router.expressions import Definitions, Failed, decode_json, key_of
 from router.expressions import compile as compiled
 from router.expressions.compare import same
 
 PAGE = Path(__file__).parents[2] / "docs" / "deviations.md"
-WORDS = ("refused", "error", "crash", "other")
+WORDS = ("refused", "error", "crash", "other", "none")
 
 Row = tuple[str, str, Any, str, str]
 
 
 def _rows(part: int) -> list[Row]:
-    text = PAGE.read_text("utf-8").split("## The verdict reading")[part]
+    text = re.split("## The (?:verdict|key) reading", PAGE.read_text("utf-8"))[part]
     rows = []
     for line in text.splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -95,6 +95,18 @@ def test_verdict_reading(row: Row) -> None:
     assert _agrees(_verdict(text, given), verdict), _verdict(text, given)
 
 
+@pytest.mark.parametrize("through", ["{}", "def.it"])
+@pytest.mark.parametrize("row", _rows(2), ids=lambda row: row[1])
+def test_key_reading(row: Row, through: str) -> None:
+    """Also where a definition gives it."""
+    _, text, given, value, key = row
+    scope = {**given}
+    scope["def"] = Definitions({"it": compiled(text)}, scope)
+    found = key_of(compiled(through.format(text)), scope)
+    assert _agrees(_ours(text, given), value), _ours(text, given)
+    assert _agrees("none" if found is None else found, key), found
+
+
 def test_no_row_is_lost() -> None:
     lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
-    assert len(_rows(0)) + len(_rows(1)) == len(lines) - 2
+    assert sum(len(_rows(part)) for part in range(3)) == len(lines) - 3

@@ -16,7 +16,13 @@ from router.expressions.trace import Found
 from router.legible import cut, exact, moment, size_text, span, visible, visible_block
 from router.model.operations import Audit, Replay
 from router.operator.audit_text import asked_words, origin
-from router.rules.explain_words import change_words, found_words, passed_words, verdict_word
+from router.rules.explain_words import (
+    NO_TURN,
+    change_words,
+    found_words,
+    passed_words,
+    verdict_word,
+)
 from router.web.pages.assets import Assets
 
 VALUE_MAX = 200
@@ -114,7 +120,8 @@ def wanted_text(rule: Mapping[str, Any]) -> str:
     quiet = (
         f"; skipped, because {', '.join(rule['quieted_by'])} matched" if rule["quieted_by"] else ""
     )
-    return f"{begin}from {', '.join(sources)}, events {', '.join(events)}{quiet}"
+    turn = f"; {NO_TURN}" if rule["ungrouped"] else ""
+    return f"{begin}from {', '.join(sources)}, events {', '.join(events)}{quiet}{turn}"
 
 
 def change_text(change: Mapping[str, Any]) -> str:

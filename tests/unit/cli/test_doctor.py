@@ -1,12 +1,16 @@
 """`router doctor` without a server: the check-up of the file, and requests from files."""
 
+import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from router.cli.captured_request import as_json
+from router.cli.doctor_online import of_addresses
+from router.cli.options import Options
 from router.providers import builtin
 from tests.acceptance.process import free_ports
 from tests.unit.cli.conftest import Router
@@ -37,7 +41,7 @@ def edited(rules: Path, old: str, new: str) -> Path:
 GOLDEN = """\
 {rules}
   ok           file         no errors
-  problem      base_url     http://127.0.0.1:8000 is this machine only: no sender can reach it
+  problem      base_url     http://{listen} is this machine only: no sender can reach it
                             → set `server.base_url` to the public https address \
 (of a proxy or a tunnel)
   not checked  server       --offline makes no calls
@@ -54,7 +58,18 @@ endpoint shop
 def test_words_for_people(router: Router, rules: Path) -> None:
     ran = router("doctor", "shop", "-f", rules, "--offline")
     assert ran.code == 1
-    assert ran.out == GOLDEN.format(rules=rules)
+    assert ran.out == GOLDEN.format(rules=rules, listen=os.environ["ROUTER_LISTEN"])
+
+
+def test_a_port_that_the_router_does_not_have(rules: Path) -> None:
+    port, other = free_ports(2)
+    text = f"server: {{listen: '127.0.0.1:{port}', base_url: 'http://127.0.0.1:{other}'}}\n"
+    edited(rules, "version: 1\n", f"version: 1\n{text}")
+    loaded = Options(rules=rules).loaded().ruleset
+    assert loaded is not None
+    found = asyncio.run(of_addresses(loaded, [loaded.endpoints["shop"]]))
+    fix = f"this router listens on port {port}: leave `server.base_url` out, or mend it"
+    assert [check.fix for check in found["shop"]] == [fix]
 
 
 def test_all_is_well(router: Router, rules: Path) -> None:
@@ -175,6 +190,14 @@ def test_events_that_the_sender_does_not_have(router: Router, rules: Path) -> No
     assert len(said) == 3
     assert "'odd/*'" in said[0]
     assert "carts/emptied" in said[1]
+
+
+def test_an_event_that_users_name_is_to_be_selected(router: Router, rules: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers" / "slack.md").read_text("utf-8")
+    rules.write_text(page.partition("```yaml\n")[2].partition("```")[0], "utf-8")
+    ran = router("doctor", "chat", "-f", rules, "--offline", "--json")
+    said = [c["says"] for c in json.loads(ran.out)["checks"] if c["name"] == "events"]
+    assert said == ["select at the sender: /deploy"]
 
 
 def selected(router: Router, rules: Path, endpoint: str) -> str:

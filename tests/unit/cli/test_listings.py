@@ -32,6 +32,7 @@ def test_addresses_give_whole_urls(router: Router, rules: Path) -> None:
         ),
         ("{base_url: 'http://hooks.example.com'}", "is not https: many senders refuse it; set"),
         ("{base_url: 'https://hooks.example.com'}", None),
+        ("{listen: '0.0.0.0:9000'}", "http://127.0.0.1:9000 is this machine only: no sender can"),
     ],
 )
 def test_addresses_that_no_sender_could_call_are_called_so(

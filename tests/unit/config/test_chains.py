@@ -93,7 +93,7 @@ def test_results_of_all_that_came_before_can_be_read() -> None:
         "    actions:\n"
         "      - {id: one, log: x}\n"
         "      - {id: two, after: one, log: x}\n"
-        '      - {id: three, after: two, when: results.one.x, log: "{{ results.two }}"}\n'
+        '      - {id: three, after: two, when: results.one.message, log: "{{ results.two }}"}\n'
     )
     assert rule.actions[2].when is not None
 
@@ -101,8 +101,8 @@ def test_results_of_all_that_came_before_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        (("id: one, when: results.one.x",), "only an action with 'after' can read"),
-        (("id: one", "id: two, when: results.one.x"), "only an action with 'after' can read"),
+        (("id: one, when: results.one.message",), "only an action with 'after' can read"),
+        (("id: one", "id: two, when: results.one.message"), "only an action with 'after' can read"),
         (("id: one", "id: two", "id: three, after: one, when: results.two.x"), "known names: one"),
         (("id: first", "id: two, after: first, when: results.frist.x"), "did you mean 'first'?"),
         (("id: one", "id: two, after: one, when: length(results)"), "as in results.ID"),
@@ -139,7 +139,7 @@ def test_a_group_is_one_at_a_time_and_queues_unless_it_says_more() -> None:
         ("{group: payload.id, limit: 0}", "bad-value"),
         ("{group: payload.id, on_busy: latst}", "unknown-value"),
         ("{group: payload.id, on_busy: drop, on_dead: halt}", "halt-without-queue"),
-        ("{group: results.one.x}", "root-not-here"),
+        ("{group: results.one.message}", "root-not-here"),
         ("{group: secret.x}", "root-not-here"),
     ],
 )

@@ -3,6 +3,7 @@
 import gc
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,24 @@ def test_defaults_of_the_server() -> None:
     assert (server.retention, server.limits, server.grace_s) == (Retention(), Limits(), 20.0)
 
 
+@pytest.mark.parametrize(
+    ("listen", "given", "base_url"),
+    [
+        ("127.0.0.1:8100", "", "http://127.0.0.1:8100"),
+        ("0.0.0.0:8100", "", "http://127.0.0.1:8100"),
+        ("'[::]:8100'", "", "http://[::1]:8100"),
+        ("203.0.113.7:8100", "", "http://203.0.113.7:8100"),
+        ("0.0.0.0:8443", ", tls: {cert: c.pem}", "https://127.0.0.1:8443"),
+        ("0.0.0.0:8100", ", base_url: 'https://a.example'", "https://a.example"),
+    ],
+)
+def test_the_address_of_senders_follows_the_listener(
+    listen: str, given: str, base_url: str
+) -> None:
+    found = ruleset(f"{HEAD}server: {{listen: {listen}{given}}}\n")
+    assert found.server.base_url == base_url
+
+
 def test_development_listens_on_loopback_and_has_a_store_of_its_own() -> None:
     server = ruleset(HEAD, dev=True).server
     assert server.listen == "127.0.0.1:8000"
@@ -103,12 +122,51 @@ def test_environment_values_are_filled_in_and_are_part_of_the_generation() -> No
         "targets:\n  erp: {url: {env: ERP, default: 'https://a.example.net'}}\n"
     )
     default, given = ruleset(text), ruleset(text, BRANCH="dev", ERP="https://b.example.net")
-    assert default.variables == {"main": Decimal("1.10"), "plain": {"env": "X", "other": "Y"}}
+    assert default.variables == {"main": "1.10", "plain": {"env": "X", "other": "Y"}}
     assert given.variables["main"] == "dev"
     assert given.targets["erp"].url == "https://b.example.net"
     assert default.generation != given.generation
     assert default.generation == ruleset(text).generation
     assert given.context["env"] == {"BRANCH": "dev", "ERP": "https://b.example.net"}
+
+
+@pytest.mark.parametrize(
+    ("written", "environ", "found"),
+    [
+        ("{env: N, default: 500}", {}, "500"),
+        ("{env: N, default: 500}", {"N": "7"}, "7"),
+        ("{env: N, default: 500, as: number}", {}, 500),
+        ("{env: N, default: 1.50, as: number}", {"N": "7.25"}, Decimal("7.25")),
+        ("{env: N, as: number}", {"N": "-7"}, -7),
+        ("{env: N, default: null}", {}, None),
+        ("{env: N, as: number, other: 1}", {}, {"env": "N", "as": "number", "other": 1}),
+    ],
+)
+def test_a_variable_of_the_environment_is_a_text_unless_it_is_to_be_a_number(
+    written: str, environ: dict[str, str], found: Any
+) -> None:
+    assert ruleset(f"{HEAD}vars: {{n: {written}}}\n", **environ).variables["n"] == found
+
+
+@pytest.mark.parametrize(
+    ("written", "environ", "at", "message"),
+    [
+        ("{env: N, as: number}", {"N": "sesame"}, "N,", "variable 'N' is to be a number"),
+        ("{env: N, as: number, default: x}", {}, "x}", "the default is not a number"),
+        ("{env: N, as: number, default: x}", {"N": "1"}, "x}", "the default is not a number"),
+        ("{env: N, default: [x]}", {"N": "1"}, "[x", "the default is not a text"),
+        ("{env: N, as: text}", {"N": "1"}, "text}", "'as' is 'number'"),
+    ],
+)
+def test_a_variable_that_is_not_what_it_is_to_be_is_an_error_that_does_not_show_it(
+    written: str, environ: dict[str, str], at: str, message: str
+) -> None:
+    text = f"vars: {{number: {written}}}\n{HEAD}"
+    [one] = load(text, path="r.yaml", env=environ).diagnostics
+    assert (one.code, one.severity, one.line) == ("bad-value", "error", 1)
+    assert message in one.message
+    assert "sesame" not in f"{one.message}{one.hint}"
+    assert one.column == text.index(at) + 1
 
 
 def test_a_missing_address_of_a_target_is_the_sink_in_development() -> None:

@@ -15,7 +15,10 @@ from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcom
 from router.model.observed import unobserved
 from router.model.settings import TargetLimits
 from router.model.target import FACT, PAUSED, TargetChange, TargetMemory
+from router.rules.live import LiveRuleset, SecretValues
+from router.rules.target_rows import target_rows
 from router.store.protocol import TargetStore
+from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock, SetClock
 from tests.sim.ledger import Ledger
 from tests.sim.makers import a_job
@@ -303,6 +306,29 @@ async def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
     assert [(gate.target, gate.state, gate.reason) for gate in one.known()] == [
         ("crm", "paused", "")
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "outcomes", "failing"),
+    [
+        ("shell", FREE, [RetryOutcome("error", "exit 1")], True),
+        ("python", FREE, [FailOutcome("exit 78")], True),
+        ("http", FREE, [RetryOutcome("server", "500")], True),
+        ("http", GUARDED, [RetryOutcome("server", "500")], False),  # that is for its breaker to say
+        ("shell", FREE, [RetryOutcome("error", "exit 1"), Done()], False),
+        ("shell", FREE, [Done(), RetryOutcome("error", "exit 1")], False),
+    ],
+)
+def test_what_has_no_breaker_and_only_fails_is_listed_as_failing_and_called_all_the_same(
+    kind: ActionKind, limits: TargetLimits, outcomes: list[Outcome], failing: bool
+) -> None:
+    one = gates(limits)
+    for outcome in outcomes:
+        one.ended(a_job(kind=kind), outcome)
+    now = target_statuses(one, lambda _target, _kind: limits, ManualClock())
+    [row] = target_rows(LiveRuleset(a_ruleset(), SecretValues({}, {})), now, {})
+    assert (row.state, row.since) == (("failing", START_MS) if failing else ("healthy", None))
+    assert not one.unhealthy
 
 
 @pytest.mark.parametrize("ms", [86_400_000, -86_400_000])

@@ -65,7 +65,7 @@ def test_our_grammar(text: str, given: Any, result: Any) -> None:
         ),
         ("a & b", "&", "write '&&' for 'and'"),
         ("5", "5", "write `5` in backticks"),
-        ("[1, 2]", None, None),
+        ("l[1, 2]", ",", "add ']' before it"),
         ("&a", "&a", "write '&&' for 'and'"),
         ("items.0", "0", "a list position goes in brackets: items[0]"),
         ("lowr(a)", "lowr", "did you mean 'lower'?"),

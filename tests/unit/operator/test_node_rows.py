@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from router.legible import moment
 from router.model.share import TargetShare
+from router.operator.attention import of_nodes
 from router.operator.node_rows import NodeShare, node_rows
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
-from router.store.values import LATE_S, NodeCard, NodeLoad, NodeSeen
+from router.store.values import LATE_S, STOPPING, NodeCard, NodeLoad, NodeSeen
 from tests.builders import NOW, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore
@@ -36,6 +38,30 @@ def test_what_others_see_of_a_node_counts_more_than_what_it_says(
     (row,) = node_rows([NodeSeen("1", card, 1, NOW - age, gone=gone)], {}, NOW)
     assert (row.unready, row.beat_age_ms) == (unready, max(0, age))
     assert row.started_at is None, "not said yet"
+
+
+@pytest.mark.parametrize(
+    ("says", "other", "lost"),
+    [
+        (None, None, True),
+        ("the store is nearly full", None, True),
+        (STOPPING, None, False),
+        (None, NodeCard("n", "1", "g", started_at=NOW - 500), False),  # in its place
+        (None, NodeCard("n", "1", "g", started_at=NOW - 5_000), True),  # was beside it
+        (None, NodeCard("n", "1", "g", started_at=NOW - 9_000), False),  # itself, joined anew
+        (None, NodeCard("m", "1", "g", started_at=NOW - 500), True),
+    ],
+)
+def test_a_router_that_nobody_stopped_is_lost_until_another_runs_in_its_place(
+    says: str | None, other: NodeCard | None, lost: bool
+) -> None:
+    card = NodeCard("n", "1", "g", started_at=NOW - 9_000, unready=says)
+    seen = [NodeSeen("1", card, 1, NOW - 1_000, gone=True)]
+    seen += [NodeSeen("2", other, 1, NOW)] if other else []
+    rows = node_rows(seen, {}, NOW)
+    assert rows[0].lost is lost
+    text = f"the router n has not been seen since {moment(NOW - 1_000)}"
+    assert [one.text for one in of_nodes(rows)] == [text] * lost
 
 
 async def test_the_store_the_clock_and_what_is_published_are_asked() -> None:

@@ -6,10 +6,14 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from router.cli.explain_leaves import rule_lines
+from router.expressions import compile as compiled
+from router.model.job import Group
 from router.rules.explain import Explainer, RuleReading, near_misses
+from router.rules.explain_words import NO_TURN
 from router.rules.match import Matcher
 from router.rules.scope import delivery_roots, event_scope
-from router.rules.specs import CompiledRule
+from router.rules.specs import CompiledRule, Concurrency
 from tests.builders import a_delivery, a_rule, a_ruleset, an_event
 from tests.properties.test_index import CONDITIONS, PAYLOADS
 
@@ -49,6 +53,20 @@ def test_every_rule_has_its_status() -> None:
         "rest": "quiet",
     }
     assert found["rest"].quieted_by == ("hit",)
+
+
+def test_a_run_whose_group_lacks_a_part_is_said_to_take_no_turn() -> None:
+    found = explained(
+        *(
+            a_rule(name, concurrency=Concurrency(compiled(group), Group()))
+            for name, group in (("part", "[payload.a, payload.gone]"), ("whole", "payload.a"))
+        )
+    )
+    assert {name: reading.ungrouped for name, reading in found.items()} == {
+        "part": True,
+        "whole": False,
+    }
+    assert f"    {NO_TURN}" in rule_lines(found["part"])
 
 
 def test_the_head_is_distinguished_from_the_conditions() -> None:

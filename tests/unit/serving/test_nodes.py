@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from router.clock import SteadyClock
 from router.errors import StoreUnavailable
+from router.legible import moment
 from router.model.share import NO_REPORT, ShareReport, ShareRow, Shares, TargetUse
 from router.serving.nodes import Membership, join
 from router.serving.store_time import StoreTime
-from router.store.values import Beats, NodeCard, Recovered
+from router.store.values import STOPPING, Beats, NodeCard, Recovered
 from tests.clocks import ManualClock, SetClock, settle
 from tests.conformance.model_nodes import ModelNodes
 
@@ -369,6 +370,14 @@ async def test_until_it_could_join_it_starts_no_work(world: World) -> None:
     assert world.dispatch.until == world.clock.monotonic() + LATE_S
 
 
+async def test_who_leaves_is_gone_with_the_word_that_it_was_stopped(world: World) -> None:
+    await world.clock.advance(2)
+    world.card = replace(CARD, unready=STOPPING)
+    await world.nodes.leave()
+    assert world.gone() == ["1"]
+    assert world.store._nodes["1"].card.unready == STOPPING
+
+
 # Whether it may get requests
 
 
@@ -377,7 +386,8 @@ async def test_while_no_work_is_started_it_is_not_ready(world: World) -> None:
     world.store.away = {"beat"}
     await world.clock.advance(LATE_S + 1)
     why = world.nodes.unready()
-    assert why == "no work is started: the store has not been reached for too long"
+    since = moment(world.clock.now() - int((LATE_S + 1) * 1000))
+    assert why == f"no work is started: the store has not been reached since {since}"
     world.store.away = set()
     await world.clock.advance(1)
     assert world.nodes.unready() is None
