@@ -21,7 +21,7 @@ from router.model.erasure import Erasure, ErasureStep
 from router.model.job import ENDED, Job
 from router.model.settings import DAY_MS
 from router.operator.erased_events import without
-from router.operator.requests import EraseRequest
+from router.operator.requests import LOCAL, By, EraseRequest
 from router.operator.subject import SubjectSearch
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
@@ -68,10 +68,10 @@ class Eraser:
         self._log = log.get("erase")
         self._tasks: dict[str, asyncio.Task[Erasure]] = {}
 
-    def search(self, request: EraseRequest) -> SubjectSearch:
-        """Finds what is to be erased, by today's rules. Raises UsageError."""
+    def search(self, request: EraseRequest, by: By = LOCAL) -> SubjectSearch:
+        """Finds what is to be erased, by today's rules. Raises: as `condition_of`."""
         selector = Selector.of(request.selector, request.ids)
-        return SubjectSearch(self._store.reads, selector, self._live.current.ruleset)
+        return SubjectSearch(self._store.reads, selector, self._live.current.ruleset, by)
 
     async def known(self) -> tuple[Erasure, ...]:
         """Those that have not ended, and of the last day those that have; the oldest first."""

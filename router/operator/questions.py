@@ -26,6 +26,7 @@ from router.operator.known_names import check_names
 from router.operator.node_rows import NodeList, node_rows
 from router.operator.overview import ServerNow, overview
 from router.operator.overview_answer import Overview
+from router.operator.requests import LOCAL, By
 from router.operator.search import Search
 from router.operator.subject import SubjectSearch
 from router.operator.token_answers import TokenList
@@ -90,27 +91,31 @@ class StoreQuestions:
 
     # -- lists: newest first, a page at a time
 
-    async def deliveries(self, selector: Selector, cursor: str | None = None) -> answers.Deliveries:
+    async def deliveries(
+        self, selector: Selector, cursor: str | None = None, by: By = LOCAL
+    ) -> answers.Deliveries:
         """Deliveries, with how often each came."""
         limit, wanted = await self._page_of(selector, cursor, "deliveries")
         search: Search | None = None
         if wanted.where is None:
             found = await self._store.deliveries(wanted)
         else:
-            search, stored = await self._searched(wanted, jobs=False)
+            search, stored = await self._searched(wanted, by, jobs=False)
             found = await self._summaries([one.delivery.id for one in stored])
         page, after = _page("deliveries", found, limit, lambda d: d.id)
         name = self._live.current.ruleset.provider_name
         named = [msgspec.structs.replace(d, provider=name(d.endpoint, d.provider)) for d in page]
         return answers.Deliveries(tuple(named), after, *_examined(search))
 
-    async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
+    async def jobs(
+        self, selector: Selector, cursor: str | None = None, by: By = LOCAL
+    ) -> answers.Jobs:
         """Jobs, each whole."""
         limit, wanted = await self._page_of(selector, cursor, "jobs")
         if wanted.where is None:
             found = await self._store.jobs(wanted)
             return answers.Jobs(*_page("jobs", found, limit, lambda job: job.id))
-        search, stored = await self._searched(wanted, jobs=True)
+        search, stored = await self._searched(wanted, by, jobs=True)
         fitting = [job for one in stored for job in one.jobs]
         page, after = _page("jobs", fitting, limit, lambda job: job.id)
         return answers.Jobs(page, after, *_examined(search))
@@ -128,12 +133,12 @@ class StoreQuestions:
             found |= {event.id: full_name(event.name, event.action) for event in events}
         return found
 
-    async def dead(self, selector: Selector) -> answers.Dead:
+    async def dead(self, selector: Selector, by: By = LOCAL) -> answers.Dead:
         """Dead jobs by cause."""
         wanted = msgspec.structs.replace(await self._meant(selector), state="dead", limit=None)
         if wanted.where is None:
             return answers.Dead((await self._store.causes(wanted))[: selector.limit])
-        search, stored = await self._searched(wanted, jobs=True)
+        search, stored = await self._searched(wanted, by, jobs=True)
         causes = by_cause(
             (j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0)
             for one in stored
@@ -164,10 +169,12 @@ class StoreQuestions:
 
     # -- what is handed over
 
-    async def export(self, selector: Selector, cursor: str | None = None) -> answers.ExportPage:
+    async def export(
+        self, selector: Selector, cursor: str | None = None, by: By = LOCAL
+    ) -> answers.ExportPage:
         """What is selected, whole, oldest first: a page, which may be empty before the last."""
         ruleset = self._live.current.ruleset
-        search = SubjectSearch(self._store, selector, ruleset)
+        search = SubjectSearch(self._store, selector, ruleset, by)
         if (reached := reached_by(cursor, "export", str)) is None:
             await search.check()
         page = await search.after(reached)
@@ -318,10 +325,12 @@ class StoreQuestions:
         await check_names(selector, self._live.current.ruleset, self._store)
         return msgspec.structs.replace(selector, ids=await whole_ids(self._store, selector.ids))
 
-    async def _searched(self, wanted: Selector, *, jobs: bool) -> tuple[Search, list[Stored]]:
+    async def _searched(
+        self, wanted: Selector, by: By, *, jobs: bool
+    ) -> tuple[Search, list[Stored]]:
         """What the condition of a selector holds for."""
         ruleset = self._live.current.ruleset
-        search = Search(self._store, wanted, ruleset, jobs=jobs, bounded=True)
+        search = Search(self._store, wanted, ruleset, by, jobs=jobs, bounded=True)
         return search, [one async for one in search.newest()]
 
     async def _summaries(self, ids: Sequence[str]) -> tuple[DeliverySummary, ...]:

@@ -11,7 +11,7 @@ from router.model.operations import Item, Replay
 from router.model.selector import Criteria
 from router.operator.new_jobs import NewJobs
 from router.operator.originals import OriginalRuns, routed
-from router.operator.requests import ReplayRequest
+from router.operator.requests import By, ReplayRequest
 from router.operator.search import Search
 from router.rules.ruleset import Ruleset
 from router.store.protocol import OperatorStore
@@ -47,17 +47,18 @@ class ReplayBatch(msgspec.Struct):
 
 
 class ReplaySource:
-    """Finds the work of one replay. Raises UsageError: its condition is wrong."""
+    """Finds the work of one replay. Raises: as `condition_of`."""
 
     def __init__(
-        self, store: OperatorStore, again: NewJobs, request: ReplayRequest, ruleset: Ruleset
+        self, store: OperatorStore, again: NewJobs, request: ReplayRequest, ruleset: Ruleset, by: By
     ) -> None:
         self._store = store
         self._again = again
         self._request = request
         self._of_jobs = request.of_jobs
+        selector = Selector.of(request.selector)
         self._search = Search(
-            store.reads, Selector.of(request.selector), ruleset, jobs=self._of_jobs, originals=True
+            store.reads, selector, ruleset, by, jobs=self._of_jobs, originals=True
         )
 
     async def batch(self, replay: Replay) -> ReplayBatch:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from router.operator.originals import meant
-from router.operator.where import Where
+from router.operator.requests import By
+from router.operator.where import condition_of
 from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
 from router.store.values import Page, Selector, Stored
@@ -20,8 +21,7 @@ class Search:
     One selection, its `--where` included. `bounded`: the newest LOOKED_AT are enough; `cut` says
     whether that left any out. `originals`: with histories, and of jobs those that `meant` leaves.
 
-    Raises:
-        UsageError: the condition is wrong.
+    Raises: as `condition_of`.
     """
 
     def __init__(
@@ -29,6 +29,7 @@ class Search:
         store: StoreReads,
         selector: Selector,
         ruleset: Ruleset,
+        by: By,
         *,
         jobs: bool,
         bounded: bool = False,
@@ -40,8 +41,7 @@ class Search:
         self._originals = originals
         self._limit = selector.limit
         self.selector = msgspec.structs.replace(selector, where=None, var=None, limit=None)
-        where = selector.where
-        self.where = None if where is None else Where(where, ruleset, selector.var)
+        self.where = condition_of(selector, ruleset, by)
         self.cut = False
 
     async def newest(self) -> AsyncIterator[Stored]:

@@ -10,7 +10,8 @@ from router.model.delivery import Delivery
 from router.model.job import Job
 from router.model.settings import OWN
 from router.operator.known_names import check_names
-from router.operator.where import Where, indexes
+from router.operator.requests import By
+from router.operator.where import condition_of, indexes
 from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
 from router.store.values import Selector, Stored
@@ -45,16 +46,14 @@ class SubjectSearch:
     One selection over the whole history, a page at a time, and what the router itself has told of
     it: a `job.dead` quotes what a target said. `where` counts what could not be evaluated.
 
-    Raises:
-        UsageError: the condition is wrong, or the selector has a limit: all is meant.
+    Raises: as `condition_of`.
     """
 
-    def __init__(self, store: StoreReads, selector: Selector, ruleset: Ruleset) -> None:
+    def __init__(self, store: StoreReads, selector: Selector, ruleset: Ruleset, by: By) -> None:
         self._store = store
         self._ruleset = ruleset
         self._asked = selector
-        where = selector.where
-        self.where = None if where is None else Where(where, ruleset, selector.var)
+        self.where = condition_of(selector, ruleset, by)
         self._selector = msgspec.structs.replace(selector, where=None, var=None, limit=None)
         self._telling = Selector(endpoint=OWN, since=selector.since)
 

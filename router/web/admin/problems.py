@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
+from router.errors import Forbidden, NotFound, RouterError, StoreUnavailable, UsageError
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -45,7 +45,7 @@ def problem_body(rejected: Rejected) -> bytes:
     return msgspec.json.encode(ProblemDetails(title, rejected.status, str(rejected), rejected.word))
 
 
-_STATUSES = ((NotFound, 404), (UsageError, 400), (StoreUnavailable, 503))
+_STATUSES = ((NotFound, 404), (UsageError, 400), (Forbidden, 403), (StoreUnavailable, 503))
 """For all else the store or the file stands against it; the text says how."""
 
 

@@ -84,8 +84,8 @@ class AdminRequest(Request[Caller, Any, State]):
 
     @property
     def by(self) -> By:
-        """Who changes something, for the audit."""
-        return By(self.user.name, self.state.peer or None, self.way)
+        """Who asks or changes something: for the audit, and for what they may search in."""
+        return By(self.user.name, self.state.peer or None, self.way, self.user.bodies)
 
     async def body(self) -> bytes:
         """Never empty, which Litestar would not decode: no body is an empty object."""

@@ -105,7 +105,7 @@ async def test_the_time_of_an_answer_is_one_that_the_selector_takes(rig: Rig) ->
         assert bool(answer.json["deliveries"]) is found, span
     since = json.dumps({"selector": {"since": at}, "dry_run": True}).encode()
     assert (await rig.ask("POST", "/api/cancel", "operator", body=since)).status == 200
-    [(_, (_, request))] = rig.operator.calls
+    [(_, (_, request, _))] = rig.operator.calls
     assert request.selector.since == instant(at, NOW)
 
 
