@@ -15,6 +15,8 @@ An exception exists only where some caller acts differently on it:
     ├── NotFound             an operator named something that is not there: exit 1
     │   └── AmbiguousId        or several things at once: more of the id is needed
     ├── Forbidden            the caller's token may not do that: exit 1
+    ├── ConditionBusy        an operator's condition waits for others: ask again later
+    ├── ConditionEnded       an operator's condition took too long, or too much memory
     └── UsageError           a command's words are wrong: exit 2
     EgressRefused            an address that may not be called (an OSError, to survive the client)
 """
@@ -141,6 +143,18 @@ class Forbidden(RouterError):
     """The caller may not do that; the text says who, and what."""
 
     word = "forbidden"
+
+
+class ConditionBusy(RouterError):
+    """Others are evaluated before this condition, for longer than it waits."""
+
+    word = "condition_busy"
+
+
+class ConditionEnded(RouterError):
+    """Evaluating a condition took too long, or too much memory; the text says how far it came."""
+
+    word = "condition_ended"
 
 
 class CannotListen(RouterError):

@@ -20,6 +20,7 @@ from router.model.delivery import Delivery
 from router.model.erasure import Erasure, ErasureStep
 from router.model.job import ENDED, Job
 from router.model.settings import DAY_MS
+from router.operator.conditions import Evaluator
 from router.operator.erased_events import without
 from router.operator.requests import LOCAL, By, EraseRequest
 from router.operator.subject import SubjectSearch
@@ -62,16 +63,21 @@ class Eraser:
         wake: Wake,
         claimed: Claimed,
         erased: Callable[[], None],
+        evaluator: Evaluator | None = None,
     ) -> None:
         self._store, self._live, self._clock = store, live, clock
         self._wake, self._claimed, self._erased = wake, claimed, erased
+        self._evaluator = evaluator
         self._log = log.get("erase")
         self._tasks: dict[str, asyncio.Task[Erasure]] = {}
 
     def search(self, request: EraseRequest, by: By = LOCAL) -> SubjectSearch:
         """Finds what is to be erased, by today's rules. Raises: as `condition_of`."""
         selector = Selector.of(request.selector, request.ids)
-        return SubjectSearch(self._store.reads, selector, self._live.current.ruleset, by)
+        return SubjectSearch(
+            self._store.reads, selector, self._live.current.ruleset, by,
+            evaluator=self._evaluator,
+        )  # fmt: skip
 
     async def known(self) -> tuple[Erasure, ...]:
         """Those that have not ended, and of the last day those that have; the oldest first."""

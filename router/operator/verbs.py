@@ -15,6 +15,7 @@ from router.model.selector import Criteria
 from router.model.subscription import is_subscription, scopes_name
 from router.operator import answers, retention
 from router.operator.audit import AuditTrail
+from router.operator.conditions import Evaluator
 from router.operator.erase_verbs import EraseVerbs
 from router.operator.erasing import Eraser
 from router.operator.id_lookup import look_up, present, whole_ids
@@ -53,6 +54,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
     `wake` is called with every target that has new due work.
     `patience_s` is how long `replay` and `erase` wait until they are done, None: as long as it
     takes. `erased` is called when somebody was erased: memory may still hold what it has received.
+    `evaluator` as of StoreQuestions.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of its own, and named
@@ -67,6 +69,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         patience_s: float | None = None,
         claimed: Claimed = alone,
         erased: Callable[[], None] = lambda: None,
+        evaluator: Evaluator | None = None,
     ) -> None:
         super().__init__(
             breakers=breakers,
@@ -79,13 +82,16 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         self.tokens = TokenLedger(store, clock)
         self._ids = ids
         self._patience_s = patience_s
+        self._evaluator = evaluator
         again = NewJobs(live, clock, ids)
         self.replays = ReplayMaker(
-            store=store, live=live, clock=clock, again=again, wake=wake, claimed=claimed
-        )
+            store=store, live=live, clock=clock, again=again, wake=wake, claimed=claimed,
+            evaluator=evaluator,
+        )  # fmt: skip
         self.erasures = Eraser(
-            store=store, live=live, clock=clock, wake=wake, claimed=claimed, erased=erased
-        )
+            store=store, live=live, clock=clock, wake=wake, claimed=claimed, erased=erased,
+            evaluator=evaluator,
+        )  # fmt: skip
 
     # -- replays
 
@@ -291,7 +297,10 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         if selector.ids or selector.state == "dead":  # as without a condition
             states.add("dead")
         unlimited = msgspec.structs.replace(selector, limit=None)
-        search = Search(self._store.reads, unlimited, self._live.current.ruleset, by, jobs=True)
+        search = Search(
+            self._store.reads, unlimited, self._live.current.ruleset, by, jobs=True,
+            evaluator=self._evaluator,
+        )  # fmt: skip
         count = 0
         async for stored in search.newest():
             for job in stored.jobs:
