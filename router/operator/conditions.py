@@ -1,5 +1,6 @@
 """A search by a condition that another process evaluates: its pages, and how much is enough."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -113,12 +114,17 @@ async def fitting(
     stop: Stop | None = None,
     most: int | None = None,
 ) -> Found[T]:
-    """What of each delivery `fits`, up to so many: evaluated in this process."""
+    """
+    What of each delivery `fits`, up to so many: evaluated in this process. Unless it may `stop`
+    others have their turn between two of them.
+    """
     found: list[T] = []
     at: int | None = None
     for looked, stored in enumerate(page.found):
         if looked and (len(found) == most or (stop is not None and stop(looked, at, stored))):
             return Found(tuple(found), page.found[looked - 1].at, looked, at)
+        if stop is None:
+            await asyncio.sleep(0)
         if (left := await fits(stored)) is not None:
             found.append(left)
         at = stored.delivery.received_at

@@ -12,7 +12,7 @@ import msgspec
 
 from router import log
 from router.clock import Clock
-from router.errors import RouterError, StoreUnavailable, UsageError
+from router.errors import ConditionEnded, RouterError, StoreUnavailable, UsageError
 from router.expressions import compile as compiled
 from router.expressions.nodes import walk
 from router.legible import size_text
@@ -70,6 +70,7 @@ class Eraser:
         self._evaluator = evaluator
         self._log = log.get("erase")
         self._tasks: dict[str, asyncio.Task[Erasure]] = {}
+        self._stuck: set[str] = set()
 
     def search(self, request: EraseRequest, by: By = LOCAL) -> SubjectSearch:
         """Finds what is to be erased, by today's rules. Raises: as `condition_of`."""
@@ -100,7 +101,7 @@ class Eraser:
     async def resume(self) -> None:
         """Go on with what waits, and with what an earlier process or another node began."""
         for one in await self.known():
-            if one.id in self._tasks or not await self._mine(one.id):
+            if one.id in self._tasks or one.id in self._stuck or not await self._mine(one.id):
                 continue
             if not one.done:
                 with contextlib.suppress(RouterError):  # said by _ended
@@ -130,6 +131,8 @@ class Eraser:
             return
         if (error := task.exception()) is not None:
             self._log.error("an erasure stands still", erasure=id_, error=str(error))
+            if isinstance(error, ConditionEnded):  # it would be ended again; the next start tries
+                self._stuck.add(id_)
         elif (now := task.result()).done:
             self._log.info("erased", erasure=id_, deliveries=now.deliveries, parts=now.parts)
 

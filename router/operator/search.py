@@ -1,6 +1,5 @@
 """Looking for stored deliveries and jobs: a page at a time, each held against a condition."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -78,9 +77,8 @@ class Search:
         return await fitting(page, self._held, stop, most)
 
     async def _held(self, stored: Stored) -> Stored | None:
-        """What is meant of it; others have their turn before it is read for a condition."""
+        """What is meant of it."""
         left = meant(stored, self.selector) if self._jobs and self._originals else stored
         if left is None or self.where is None:
             return left
-        await asyncio.sleep(0)
         return self.where.holds(left)

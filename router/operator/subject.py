@@ -1,6 +1,5 @@
 """What is about one person: of each delivery the events that a condition names, and all of them."""
 
-import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -95,7 +94,6 @@ class SubjectSearch:
 
     async def _data(self, stored: Stored) -> SubjectData | None:
         """What of a delivery fits the condition; None: nothing does."""
-        await asyncio.sleep(0)  # reading a body takes its time: others have their turn
         fitting, count = set(range(stored.delivery.event_count)), stored.delivery.event_count
         if self.where is not None:
             fitting, count = self.where.fitting(stored.delivery)

@@ -51,7 +51,8 @@ _REFUSALS = _refusals(
     s401="A token is needed.",
     s403="This token may not do that, or the request comes from another site.",
     s404="Not found.",
-    s429="Too many wrong tokens; Retry-After says how long to wait.",
+    s422="Evaluating the condition took too long, or too much memory.",
+    s429="Too many wrong tokens: Retry-After says how long to wait. Or too many conditions.",
     s503="The store does not answer.",
 )
 _CHANGE_REFUSALS = _REFUSALS | _refusals(
