@@ -14,6 +14,9 @@ An exception exists only where some caller acts differently on it:
     │   └── StoreAbsent      there is none yet: a reader answers as from an empty one
     ├── NotFound             an operator named something that is not there: exit 1
     │   └── AmbiguousId        or several things at once: more of the id is needed
+    ├── Forbidden            the caller's token may not do that: exit 1
+    ├── ConditionBusy        an operator's condition waits for others: ask again later
+    ├── ConditionEnded       an operator's condition took too long, or too much memory
     └── UsageError           a command's words are wrong: exit 2
     EgressRefused            an address that may not be called (an OSError, to survive the client)
 """
@@ -134,6 +137,24 @@ class AmbiguousId(NotFound):
     """The beginning of an id fits several things, or is too short to tell."""
 
     word = "ambiguous"
+
+
+class Forbidden(RouterError):
+    """The caller may not do that; the text says who, and what."""
+
+    word = "forbidden"
+
+
+class ConditionBusy(RouterError):
+    """Others are evaluated before this condition, for longer than it waits."""
+
+    word = "condition_busy"
+
+
+class ConditionEnded(RouterError):
+    """Evaluating a condition took too long, or too much memory; the text says how far it came."""
+
+    word = "condition_ended"
 
 
 class CannotListen(RouterError):

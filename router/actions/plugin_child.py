@@ -1,15 +1,12 @@
 """One child process that runs plugin functions, as the router sees it."""
 
 import asyncio
-import os
-import socket
-import sys
 from collections.abc import Mapping
-from io import FileIO
 
 import msgspec
 
-from router.actions.child import CHUNK, Child
+from router.actions.child import CHUNK
+from router.actions.tethered import Tethered
 from router.plugin_host.result import RESULT_MAX
 from router.plugin_host.wire import Answer, Begun, Ended, Ready
 
@@ -35,33 +32,16 @@ class PluginChild:
 
     `module` is the SHA-256 of the module that the present call runs, empty until that is known.
     `calls` counts the calls. `version`, `doubted` and `idle_since` are the caller's own marks.
-    Nothing is ever written to the pipe `_tie`: the process and its group go when our end of it
-    closes, as it does when we are killed.
 
-    Raises:
-        OSError, ValueError, SubprocessError: it cannot be started.
+    Raises: as `Tethered`.
     """
 
     def __init__(self, folder: str, env: Mapping[str, str], memory: int, version: object) -> None:
-        ours, theirs = socket.socketpair()
-        tied, tie = map(FileIO, os.pipe(), ("rb", "wb"))
-        passed = (theirs.fileno(), tied.fileno())
-        command = [sys.executable, "-P", "-u", "-X", "utf8", "-X", "faulthandler"]
-        command += ["-m", "router.plugin_host", *map(str, passed), str(memory)]
-        try:
-            self._child = Child(command, env, folder, None, pass_fds=passed, whole_group=True)
-        except BaseException:
-            ours.close()
-            tie.close()
-            raise
-        finally:
-            theirs.close()
-            tied.close()
-        ours.setblocking(False)
-        self._socket, self._tie = ours, tie
+        self._tethered = Tethered("router.plugin_host", folder, env, memory)
+        self._child, self._socket = self._tethered.child, self._tethered.socket
         self._read, self._unsent = bytearray(), memoryview(b"")
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(ours.fileno(), self._readable)
+        self._loop.add_reader(self._socket.fileno(), self._readable)
         self._heard: Heard = self._loop.create_future()
         self._turn = 0
         self._call = ""
@@ -126,9 +106,7 @@ class PluginChild:
     def close(self) -> None:
         """Let go of it; if it still runs it is killed with its group."""
         self._end_listening()
-        self._socket.close()
-        self._tie.close()
-        self._child.close()
+        self._tethered.close()
 
     # -- the socket -------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from router.errors import ConfigError, NotFound, UsageError
 from router.model.selector import Criteria
 from router.model.store_address import SqliteFile, StoreAddress
 from router.operator.known_names import check_names
+from router.operator.requests import LOCAL
 from router.operator.search import Search
 from router.rehearsal.diff import (
     Comparison,
@@ -112,7 +113,7 @@ async def _compared(
     skipped: list[Skipped] = []
     compared = events = redacted = 0
     await check_names(selector, comparison.new, reader)
-    async for stored in Search(reader, selector, comparison.new, jobs=False).newest():
+    async for stored in Search(reader, selector, comparison.new, LOCAL, jobs=False).newest():
         if (state := stored.delivery.state) not in ("routed", "unmatched"):
             skipped.append(Skipped(stored.delivery.id, state))
             continue

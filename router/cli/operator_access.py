@@ -110,9 +110,7 @@ def act(options: Options, verb: Callable[[RemoteOperator], Coroutine[Any, Any, T
 
 
 def note_examined(found: "Deliveries | Jobs | Dead") -> None:
-    """Say what a search by condition could not look at."""
-    if found.cut:
-        note("only the newest deliveries were examined; --until goes further back")
+    """Say on what a condition could not be evaluated."""
     if found.failed:
         reason = visible(found.reason or "")
         note(f"the condition could not be evaluated on {found.failed} events: {reason}")

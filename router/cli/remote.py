@@ -209,7 +209,6 @@ class RemoteOperator:
             name: tuple([row for page in pages for row in getattr(page, name)])
         }
         if kind is not answers.AuditLines:  # it knows no condition
-            joined["cut"] = any(page.cut for page in pages)
             joined["failed"] = sum(page.failed for page in pages)
             joined["reason"] = next((page.reason for page in pages if page.reason), None)
         found: A = msgspec.structs.replace(pages[-1], **joined)

@@ -21,23 +21,20 @@ class Deliveries(msgspec.Struct, frozen=True):
     """
     A page of deliveries, newest first. `next` is the `cursor` of the page after, if any.
 
-    With `where`: `cut`, not all that it was to be held against was looked at; `failed`, on so many
-    events it could not be evaluated, `reason` says why on the first one.
+    With `where`: on `failed` events it could not be evaluated, `reason` says why on the first one.
     """
 
     deliveries: tuple[DeliverySummary, ...]
     next: str | None = None
-    cut: bool = False
     failed: int = 0
     reason: str | None = None
 
 
 class Jobs(msgspec.Struct, frozen=True):
-    """A page of jobs, newest first; `cut`, `failed` and `reason` as of deliveries."""
+    """A page of jobs, newest first; `failed` and `reason` as of deliveries."""
 
     jobs: tuple[Job, ...]
     next: str | None = None
-    cut: bool = False
     failed: int = 0
     reason: str | None = None
 
@@ -112,12 +109,9 @@ class OneJob(msgspec.Struct, frozen=True):
 
 
 class Dead(msgspec.Struct, frozen=True):
-    """
-    Dead jobs by what they died of, the latest first; `cut`, `failed` and `reason` as of deliveries.
-    """
+    """Dead jobs by what they died of, the latest first; `failed` and `reason` as of deliveries."""
 
     causes: tuple[Cause, ...]
-    cut: bool = False
     failed: int = 0
     reason: str | None = None
 

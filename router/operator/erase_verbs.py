@@ -40,15 +40,15 @@ class EraseVerbs:
     _ids: Ids
     _patience_s: float | None
 
-    async def plan_erase(self, request: EraseRequest) -> ErasurePlan:
+    async def plan_erase(self, request: EraseRequest, by: By = LOCAL) -> ErasurePlan:
         """
         What `erase` would take out; changes nothing. With the plan's `until` in its selector
         `erase` does exactly that.
 
         Raises: as `erase`.
         """
-        request = await self._frozen(request)
-        search = self.erasures.search(request)
+        request = await self._frozen(request, by)
+        search = self.erasures.search(request, by)
         found, reached, seen = _Plan(), None, 0
         while True:
             page = await search.after(reached)
@@ -78,11 +78,12 @@ class EraseVerbs:
         and no more than a digest of the condition.
 
         Raises:
+            Forbidden: it has a condition, and `by` may not see payloads.
             NotFound: an id is unknown.
             UsageError: nothing was selected, the condition is wrong, or there is no room for
                 `vacuum`.
         """
-        request = await self._frozen(request)
+        request = await self._frozen(request, by)
         now = self._clock.now()
         vacuum = "due" if request.vacuum else None
         erasure = Erasure(self._ids.new("ers", now), now, request.as_json(), vacuum=vacuum)
@@ -101,7 +102,7 @@ class EraseVerbs:
         found = [one for one in (await self.known_erasures()).erasures if one.id == id_]
         return present(next(iter(found), None), f"erasure {id_}")
 
-    async def _frozen(self, request: EraseRequest) -> EraseRequest:
+    async def _frozen(self, request: EraseRequest, by: By) -> EraseRequest:
         """The request as of now, its ids whole. Raises NotFound, UsageError."""
         request.check()
         ids = await whole_ids(self._store.reads, request.ids)
@@ -109,7 +110,7 @@ class EraseVerbs:
             raise UsageError("whole deliveries are erased: name these, not their jobs")
         selector = request.selector and frozen(request.selector, self._clock.now())
         request = msgspec.structs.replace(request, ids=ids, selector=selector)
-        await self.erasures.search(request).check()
+        await self.erasures.search(request, by).check()
         if request.vacuum:
             check_room(await self._store.vacuum_room())
         return request

@@ -12,7 +12,7 @@ import msgspec
 
 from router import log
 from router.clock import Clock
-from router.errors import RouterError, StoreUnavailable, UsageError
+from router.errors import ConditionEnded, RouterError, StoreUnavailable, UsageError
 from router.expressions import compile as compiled
 from router.expressions.nodes import walk
 from router.legible import size_text
@@ -20,8 +20,9 @@ from router.model.delivery import Delivery
 from router.model.erasure import Erasure, ErasureStep
 from router.model.job import ENDED, Job
 from router.model.settings import DAY_MS
+from router.operator.conditions import Evaluator
 from router.operator.erased_events import without
-from router.operator.requests import EraseRequest
+from router.operator.requests import LOCAL, By, EraseRequest
 from router.operator.subject import SubjectSearch
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
@@ -62,16 +63,22 @@ class Eraser:
         wake: Wake,
         claimed: Claimed,
         erased: Callable[[], None],
+        evaluator: Evaluator | None = None,
     ) -> None:
         self._store, self._live, self._clock = store, live, clock
         self._wake, self._claimed, self._erased = wake, claimed, erased
+        self._evaluator = evaluator
         self._log = log.get("erase")
         self._tasks: dict[str, asyncio.Task[Erasure]] = {}
+        self._stuck: set[str] = set()
 
-    def search(self, request: EraseRequest) -> SubjectSearch:
-        """Finds what is to be erased, by today's rules. Raises UsageError."""
+    def search(self, request: EraseRequest, by: By = LOCAL) -> SubjectSearch:
+        """Finds what is to be erased, by today's rules. Raises: as `condition_of`."""
         selector = Selector.of(request.selector, request.ids)
-        return SubjectSearch(self._store.reads, selector, self._live.current.ruleset)
+        return SubjectSearch(
+            self._store.reads, selector, self._live.current.ruleset, by,
+            evaluator=self._evaluator,
+        )  # fmt: skip
 
     async def known(self) -> tuple[Erasure, ...]:
         """Those that have not ended, and of the last day those that have; the oldest first."""
@@ -94,7 +101,7 @@ class Eraser:
     async def resume(self) -> None:
         """Go on with what waits, and with what an earlier process or another node began."""
         for one in await self.known():
-            if one.id in self._tasks or not await self._mine(one.id):
+            if one.id in self._tasks or one.id in self._stuck or not await self._mine(one.id):
                 continue
             if not one.done:
                 with contextlib.suppress(RouterError):  # said by _ended
@@ -124,6 +131,8 @@ class Eraser:
             return
         if (error := task.exception()) is not None:
             self._log.error("an erasure stands still", erasure=id_, error=str(error))
+            if isinstance(error, ConditionEnded):  # it would be ended again; the next start tries
+                self._stuck.add(id_)
         elif (now := task.result()).done:
             self._log.info("erased", erasure=id_, deliveries=now.deliveries, parts=now.parts)
 

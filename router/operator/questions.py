@@ -11,13 +11,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from router.clock import Clock
-from router.errors import NotFound
-from router.expressions import encode_json
+from router.errors import ConditionEnded, NotFound
+from router.expressions import compile as compiled
+from router.expressions import decode_json, encode_json
+from router.expressions.trace import Trace
 from router.model.delivery import DeliverySummary, full_name
 from router.model.job import Job
 from router.model.operations import Replay
 from router.model.target import TargetNow
 from router.operator import answers, rows
+from router.operator.conditions import LIMIT_S, Evaluator, Stopped, TryAsked
 from router.operator.costly import CostlyAnswer
 from router.operator.cursors import cursor_of, reached_by
 from router.operator.exporting import exported
@@ -26,10 +29,13 @@ from router.operator.known_names import check_names
 from router.operator.node_rows import NodeList, node_rows
 from router.operator.overview import ServerNow, overview
 from router.operator.overview_answer import Overview
+from router.operator.requests import LOCAL, By
 from router.operator.search import Search
 from router.operator.subject import SubjectSearch
 from router.operator.token_answers import TokenList
 from router.operator.tokens import token_list
+from router.operator.trying import each_value, tried
+from router.operator.where import unknown_names
 from router.rules.explain import Explainer, unrouted
 from router.rules.explain_json import event_json
 from router.rules.live import LiveRef
@@ -63,7 +69,8 @@ class StoreQuestions:
 
     `targets_now` are the targets as dispatch sees them. `rebuild` reads a kept generation again;
     None: it does not compile any more. It may take seconds and runs in a thread. `write_counts`
-    puts into the store what rules did since it was last written.
+    puts into the store what rules did since it was last written. Without an `evaluator` conditions
+    are evaluated here, and others wait.
     """
 
     def __init__(
@@ -76,6 +83,7 @@ class StoreQuestions:
         rebuild: Callable[[Generation], Ruleset | None],
         write_counts: Callable[[], Awaitable[None]],
         server_now: Callable[[], ServerNow] = ServerNow,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self._store = store
         self.shared = store.shared
@@ -85,32 +93,37 @@ class StoreQuestions:
         self._rebuild = rebuild
         self._write_counts = write_counts
         self._server_now = server_now
+        self._evaluator = evaluator
         self._overview = CostlyAnswer(self._look, clock)
         self._rebuilt: dict[str, Ruleset] = {}
 
     # -- lists: newest first, a page at a time
 
-    async def deliveries(self, selector: Selector, cursor: str | None = None) -> answers.Deliveries:
+    async def deliveries(
+        self, selector: Selector, cursor: str | None = None, by: By = LOCAL
+    ) -> answers.Deliveries:
         """Deliveries, with how often each came."""
         limit, wanted = await self._page_of(selector, cursor, "deliveries")
         search: Search | None = None
         if wanted.where is None:
             found = await self._store.deliveries(wanted)
         else:
-            search, stored = await self._searched(wanted, jobs=False)
+            search, stored = await self._searched(wanted, by, jobs=False)
             found = await self._summaries([one.delivery.id for one in stored])
         page, after = _page("deliveries", found, limit, lambda d: d.id)
         name = self._live.current.ruleset.provider_name
         named = [msgspec.structs.replace(d, provider=name(d.endpoint, d.provider)) for d in page]
         return answers.Deliveries(tuple(named), after, *_examined(search))
 
-    async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
+    async def jobs(
+        self, selector: Selector, cursor: str | None = None, by: By = LOCAL
+    ) -> answers.Jobs:
         """Jobs, each whole."""
         limit, wanted = await self._page_of(selector, cursor, "jobs")
         if wanted.where is None:
             found = await self._store.jobs(wanted)
             return answers.Jobs(*_page("jobs", found, limit, lambda job: job.id))
-        search, stored = await self._searched(wanted, jobs=True)
+        search, stored = await self._searched(wanted, by, jobs=True)
         fitting = [job for one in stored for job in one.jobs]
         page, after = _page("jobs", fitting, limit, lambda job: job.id)
         return answers.Jobs(page, after, *_examined(search))
@@ -128,12 +141,12 @@ class StoreQuestions:
             found |= {event.id: full_name(event.name, event.action) for event in events}
         return found
 
-    async def dead(self, selector: Selector) -> answers.Dead:
+    async def dead(self, selector: Selector, by: By = LOCAL) -> answers.Dead:
         """Dead jobs by cause."""
         wanted = msgspec.structs.replace(await self._meant(selector), state="dead", limit=None)
         if wanted.where is None:
             return answers.Dead((await self._store.causes(wanted))[: selector.limit])
-        search, stored = await self._searched(wanted, jobs=True)
+        search, stored = await self._searched(wanted, by, jobs=True)
         causes = by_cause(
             (j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0)
             for one in stored
@@ -164,10 +177,12 @@ class StoreQuestions:
 
     # -- what is handed over
 
-    async def export(self, selector: Selector, cursor: str | None = None) -> answers.ExportPage:
+    async def export(
+        self, selector: Selector, cursor: str | None = None, by: By = LOCAL
+    ) -> answers.ExportPage:
         """What is selected, whole, oldest first: a page, which may be empty before the last."""
         ruleset = self._live.current.ruleset
-        search = SubjectSearch(self._store, selector, ruleset)
+        search = SubjectSearch(self._store, selector, ruleset, by, evaluator=self._evaluator)
         if (reached := reached_by(cursor, "export", str)) is None:
             await search.check()
         page = await search.after(reached)
@@ -177,8 +192,7 @@ class StoreQuestions:
             if record is not None and not data.shared:  # it may have gone meanwhile
                 found.append(msgspec.Raw(encode_json(exported(data, record, ruleset))))
         following = None if page.reached is None else cursor_of("export", page.reached)
-        failed, reason = (search.where.failed, search.where.reason) if search.where else (0, None)
-        return answers.ExportPage(tuple(found), following, failed, reason)
+        return answers.ExportPage(tuple(found), following, *_examined(search))
 
     # -- one thing
 
@@ -281,6 +295,27 @@ class StoreQuestions:
         ruleset = await self.ruleset_of(record.delivery.generation)
         return await asyncio.to_thread(_explained, record, ruleset, number)
 
+    async def tried(self, record: DeliveryRecord, number: int, text: str, by: By) -> Trace:
+        """
+        The verdict of a condition on one event of a delivery, by the rules in force.
+
+        Raises:
+            ExpressionError: it is wrong.
+            NotFound: there is no such event.
+            ConditionBusy, ConditionEnded: it waited or took too long, or took too much memory.
+        """
+        ruleset, expression = self._live.current.ruleset, compiled(text)
+        for fault in unknown_names(expression, ruleset):
+            raise fault
+        if self._evaluator is None:
+            return tried(expression, record, number, ruleset)
+        asked = TryAsked(record.delivery.id, number, text)
+        try:
+            found = await self._evaluator.ask(asked, Trace, ruleset, by, LIMIT_S)
+        except Stopped as stopped:
+            raise ConditionEnded(f"the condition was ended {stopped}") from None
+        return each_value(found, decode_json)
+
     async def ruleset_of(self, generation: str) -> Ruleset:
         """The rules of a generation. Raises NotFound when they cannot be had any more."""
         if generation == self._live.current.ruleset.generation:
@@ -318,10 +353,12 @@ class StoreQuestions:
         await check_names(selector, self._live.current.ruleset, self._store)
         return msgspec.structs.replace(selector, ids=await whole_ids(self._store, selector.ids))
 
-    async def _searched(self, wanted: Selector, *, jobs: bool) -> tuple[Search, list[Stored]]:
+    async def _searched(
+        self, wanted: Selector, by: By, *, jobs: bool
+    ) -> tuple[Search, list[Stored]]:
         """What the condition of a selector holds for."""
         ruleset = self._live.current.ruleset
-        search = Search(self._store, wanted, ruleset, jobs=jobs, bounded=True)
+        search = Search(self._store, wanted, ruleset, by, jobs=jobs, evaluator=self._evaluator)
         return search, [one async for one in search.newest()]
 
     async def _summaries(self, ids: Sequence[str]) -> tuple[DeliverySummary, ...]:
@@ -380,11 +417,11 @@ def _explained(
     return None, event_json(event)
 
 
-def _examined(search: Search | None) -> tuple[bool, int, str | None]:
-    """Of a search by condition: `cut`, `failed` and `reason` of its answer."""
+def _examined(search: Search | SubjectSearch | None) -> tuple[int, str | None]:
+    """Of a search by condition: `failed` and `reason` of its answer."""
     if search is None or search.where is None:
-        return False, 0, None
-    return search.cut, search.where.failed, search.where.reason
+        return 0, None
+    return search.where.failed, search.where.reason
 
 
 def _page(

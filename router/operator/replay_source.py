@@ -9,9 +9,10 @@ from router.errors import NotFound
 from router.model.job import Job, NewJob
 from router.model.operations import Item, Replay
 from router.model.selector import Criteria
+from router.operator.conditions import Evaluator
 from router.operator.new_jobs import NewJobs
 from router.operator.originals import OriginalRuns, routed
-from router.operator.requests import ReplayRequest
+from router.operator.requests import By, ReplayRequest
 from router.operator.search import Search
 from router.rules.ruleset import Ruleset
 from router.store.protocol import OperatorStore
@@ -47,18 +48,27 @@ class ReplayBatch(msgspec.Struct):
 
 
 class ReplaySource:
-    """Finds the work of one replay. Raises UsageError: its condition is wrong."""
+    """Finds the work of one replay; `evaluator` as of a Search. Raises as that."""
 
     def __init__(
-        self, store: OperatorStore, again: NewJobs, request: ReplayRequest, ruleset: Ruleset
+        self,
+        store: OperatorStore,
+        again: NewJobs,
+        request: ReplayRequest,
+        ruleset: Ruleset,
+        by: By,
+        *,
+        evaluator: Evaluator | None,
     ) -> None:
         self._store = store
         self._again = again
         self._request = request
         self._of_jobs = request.of_jobs
+        selector = Selector.of(request.selector)
         self._search = Search(
-            store.reads, Selector.of(request.selector), ruleset, jobs=self._of_jobs, originals=True
-        )
+            store.reads, selector, ruleset, by, jobs=self._of_jobs, originals=True,
+            evaluator=evaluator,
+        )  # fmt: skip
 
     async def batch(self, replay: Replay) -> ReplayBatch:
         """The next deliveries with their new jobs."""
@@ -91,13 +101,13 @@ class ReplaySource:
 
     async def _found(self, reached: str) -> ReplayBatch:
         batch = ReplayBatch(reached)
-        page = await self._search.after(reached or None)
+        page = await self._search.after(reached or None, STEP_DELIVERIES)
         for stored in page.found:
             batch.reached = stored.at
-            if (left := await self._search.held(stored)) is not None:
-                await self._add(batch, left, whole=not self._of_jobs)
+            await self._add(batch, stored, whole=not self._of_jobs)
             if batch.full and stored is not page.found[-1]:
                 return batch
+        batch.reached = page.reached or batch.reached
         batch.last = page.reached is None
         return batch
 

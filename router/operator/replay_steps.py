@@ -13,9 +13,10 @@ from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
 from router.model.job import NewJob
 from router.model.operations import Replay, ReplayStep
+from router.operator.conditions import Evaluator
 from router.operator.new_jobs import NewJobs
 from router.operator.replay_source import ReplayBatch, ReplaySource
-from router.operator.requests import ReplayRequest
+from router.operator.requests import LOCAL, By, ReplayRequest
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
 from router.store.values import CLAIM_MS, Claimed
@@ -49,6 +50,7 @@ class ReplayMaker:
         again: NewJobs,
         wake: Wake,
         claimed: Claimed,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self._store = store
         self._live = live
@@ -57,12 +59,16 @@ class ReplayMaker:
         self._wake = wake
         self._log = log.get("replay")
         self._claimed = claimed
+        self._evaluator = evaluator
         self._stuck: set[str] = set()
         self._tasks: dict[str, asyncio.Task[Replay]] = {}
 
-    def finder(self, request: ReplayRequest) -> ReplaySource:
-        """Finds the requested work by today's rules. Raises UsageError."""
-        return ReplaySource(self._store, self._again, request, self._live.current.ruleset)
+    def finder(self, request: ReplayRequest, by: By = LOCAL) -> ReplaySource:
+        """Finds the requested work by today's rules. Raises: as `condition_of`."""
+        return ReplaySource(
+            self._store, self._again, request, self._live.current.ruleset, by,
+            evaluator=self._evaluator,
+        )  # fmt: skip
 
     async def go_on(self, replay: Replay, patience_s: float | None = None) -> Replay:
         """

@@ -24,11 +24,15 @@ _DELIVERY_STATES = frozenset(get_args(DeliveryState))
 
 
 class By(msgspec.Struct, frozen=True):
-    """Who acts: how they proved themselves, from which address, and by which way."""
+    """
+    Who asks or acts: how they proved themselves, from which address, and by which way. Without
+    `bodies` they may see no payload, nor use a condition on one.
+    """
 
     who: str
     peer: str | None = None
     way: Way | None = None
+    bodies: bool = True
 
 
 LOCAL = By("local", way="command")

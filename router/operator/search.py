@@ -1,27 +1,24 @@
 """Looking for stored deliveries and jobs: a page at a time, each held against a condition."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import msgspec
 
+from router.operator.conditions import Evaluator, Found, PageAsked, Pages, Stop, fitting
 from router.operator.originals import meant
-from router.operator.where import Where
+from router.operator.requests import By
+from router.operator.where import condition_of
 from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
-from router.store.values import Page, Selector, Stored
-
-LOOKED_AT = 100_000
-"""Deliveries that a listing holds against a condition before it stops."""
+from router.store.values import Selector, Stored
 
 
 class Search:
     """
-    One selection, its `--where` included. `bounded`: the newest LOOKED_AT are enough; `cut` says
-    whether that left any out. `originals`: with histories, and of jobs those that `meant` leaves.
+    One selection, its `--where` included, which an `evaluator` evaluates if there is one.
+    `originals`: with histories, and of jobs those that `meant` leaves.
 
-    Raises:
-        UsageError: the condition is wrong.
+    Raises: as `condition_of`; each page as `Pages`.
     """
 
     def __init__(
@@ -29,53 +26,59 @@ class Search:
         store: StoreReads,
         selector: Selector,
         ruleset: Ruleset,
+        by: By,
         *,
         jobs: bool,
-        bounded: bool = False,
         originals: bool = False,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self._store = store
         self._jobs = jobs
-        self._bounded = bounded
         self._originals = originals
         self._limit = selector.limit
-        self.selector = msgspec.structs.replace(selector, where=None, var=None, limit=None)
-        where = selector.where
-        self.where = None if where is None else Where(where, ruleset, selector.var)
-        self.cut = False
+        self._asked = msgspec.structs.replace(selector, limit=None)
+        self.selector = msgspec.structs.replace(self._asked, where=None, var=None)
+        self.where = where = condition_of(selector, ruleset, by)
+        self._pages = Pages(evaluator, where, ruleset, by) if evaluator and where else None
 
     async def newest(self) -> AsyncIterator[Stored]:
-        """What fits, newest first, up to the limit; of jobs one at a time."""
-        found = looked = 0
+        """
+        What fits, newest first, up to the limit; of jobs one at a time. From an evaluator it comes
+        without bodies and histories.
+        """
+        left = self._limit
         after: str | None = None
-        while found != self._limit:
-            page = await self._page(after, newest=True)
+        while left != 0:
+            page = await self._page(after, left, newest=True)
             for stored in page.found:
-                if (left := await self.held(stored)) is not None:
-                    found += 1
-                    yield left
-                if found == self._limit:
-                    return
-            looked += len(page.found)
+                yield stored
+            left = None if left is None else left - len(page.found)
             if (after := page.reached) is None:
                 return
-            if self._bounded and self.where is not None and looked >= LOOKED_AT:
-                self.cut = True
-                return
 
-    async def after(self, reached: str | None) -> Page:
-        """The next page, oldest first, as it is stored: see `held`."""
-        return await self._page(reached, newest=False)
+    async def after(self, reached: str | None, most: int) -> Found[Stored]:
+        """What fits in the next page, oldest first: so many at most."""
+        return await self._page(reached, most, newest=False)
 
-    async def _page(self, after: str | None, *, newest: bool) -> Page:
-        return await self._store.page(
+    async def _page(self, after: str | None, most: int | None, *, newest: bool) -> Found[Stored]:
+        if self._pages is None:
+            return await self.here(after, most, newest=newest)
+        ways = {"jobs": self._jobs, "originals": self._originals, "newest": newest}
+        asked = PageAsked(self._asked, after, most=most, **ways)
+        return await self._pages.page(asked, Found[Stored])
+
+    async def here(
+        self, after: str | None, most: int | None, *, newest: bool, stop: Stop | None = None
+    ) -> Found[Stored]:
+        """A page, evaluated in this process."""
+        page = await self._store.page(
             self.selector, jobs=self._jobs, newest=newest, after=after, whole=self._originals
         )
+        return await fitting(page, self._held, stop, most)
 
-    async def held(self, stored: Stored) -> Stored | None:
-        """What is meant of it; others have their turn before it is read for a condition."""
+    async def _held(self, stored: Stored) -> Stored | None:
+        """What is meant of it."""
         left = meant(stored, self.selector) if self._jobs and self._originals else stored
         if left is None or self.where is None:
             return left
-        await asyncio.sleep(0)
         return self.where.holds(left)

@@ -1,6 +1,5 @@
 """What is about one person: of each delivery the events that a condition names, and all of them."""
 
-import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -9,8 +8,10 @@ from router.expressions import NotJson, decode_json
 from router.model.delivery import Delivery
 from router.model.job import Job
 from router.model.settings import OWN
+from router.operator.conditions import Evaluator, Found, PageAsked, Pages, Stop, fitting
 from router.operator.known_names import check_names
-from router.operator.where import Where, indexes
+from router.operator.requests import By
+from router.operator.where import condition_of, indexes
 from router.rules.ruleset import Ruleset
 from router.store.reads import StoreReads
 from router.store.values import Selector, Stored
@@ -33,28 +34,29 @@ class SubjectData(msgspec.Struct, frozen=True):
     shared: bool = False
 
 
-class SubjectPage(msgspec.Struct, frozen=True):
-    """Some of it; `reached` is where the next page goes on, None: that was all."""
-
-    found: tuple[SubjectData, ...]
-    reached: str | None
-
-
 class SubjectSearch:
     """
     One selection over the whole history, a page at a time, and what the router itself has told of
-    it: a `job.dead` quotes what a target said. `where` counts what could not be evaluated.
+    it: a `job.dead` quotes what a target said. `where` counts what could not be evaluated; an
+    `evaluator` evaluates it if there is one.
 
-    Raises:
-        UsageError: the condition is wrong, or the selector has a limit: all is meant.
+    Raises: as `condition_of`; each page as `Pages`.
     """
 
-    def __init__(self, store: StoreReads, selector: Selector, ruleset: Ruleset) -> None:
+    def __init__(
+        self,
+        store: StoreReads,
+        selector: Selector,
+        ruleset: Ruleset,
+        by: By,
+        *,
+        evaluator: Evaluator | None = None,
+    ) -> None:
         self._store = store
         self._ruleset = ruleset
         self._asked = selector
-        where = selector.where
-        self.where = None if where is None else Where(where, ruleset, selector.var)
+        self.where = where = condition_of(selector, ruleset, by)
+        self._pages = Pages(evaluator, where, ruleset, by) if evaluator and where else None
         self._selector = msgspec.structs.replace(selector, where=None, var=None, limit=None)
         self._telling = Selector(endpoint=OWN, since=selector.since)
 
@@ -62,23 +64,36 @@ class SubjectSearch:
         """Raises UsageError: the selector names what nobody knows."""
         await check_names(self._asked, self._ruleset, self._store)
 
-    async def after(self, reached: str | None) -> SubjectPage:
+    async def after(self, reached: str | None) -> Found[SubjectData]:
         """
         The next page, oldest first. What the router has told comes before all else: by what it
         tells of it is found, while that is there.
         """
-        if reached is None or reached.startswith(_TELLING):
-            return await self._told((reached or _TELLING).removeprefix(_TELLING))
-        page = await self._store.page(self._selector, jobs=False, after=reached or None, whole=True)
-        found = []
-        for stored in page.found:
-            if (data := await self.data(stored)) is not None and not await self._tells(stored):
-                found.append(data)
-        return SubjectPage(tuple(found), page.reached)
+        if self._pages is None:
+            return await self.here(reached)
+        return await self._pages.page(
+            PageAsked(self._asked, reached, subject=True), Found[SubjectData]
+        )
 
-    async def data(self, stored: Stored) -> SubjectData | None:
+    async def here(self, reached: str | None, stop: Stop | None = None) -> Found[SubjectData]:
+        """The same, evaluated in this process."""
+        telling = reached is None or reached.startswith(_TELLING)
+        after = (reached or "").removeprefix(_TELLING) or None
+        selector = self._telling if telling else self._selector
+        page = await self._store.page(selector, jobs=False, after=after, whole=True)
+        found = await fitting(page, self._told if telling else self._meant, stop)
+        if not telling:
+            return found
+        following = f"{_TELLING}{found.reached}" if found.reached else ""
+        return msgspec.structs.replace(found, reached=following)
+
+    async def _meant(self, stored: Stored) -> SubjectData | None:
+        """What of a delivery fits, unless it is told already."""
+        data = await self._data(stored)
+        return None if data is None or await self._tells(stored) else data
+
+    async def _data(self, stored: Stored) -> SubjectData | None:
         """What of a delivery fits the condition; None: nothing does."""
-        await asyncio.sleep(0)  # reading a body takes its time: others have their turn
         fitting, count = set(range(stored.delivery.event_count)), stored.delivery.event_count
         if self.where is not None:
             fitting, count = self.where.fitting(stored.delivery)
@@ -94,20 +109,17 @@ class SubjectSearch:
         found: list[SubjectData] = []
         reached = _TELLING
         while reached:
-            page = await self._told(reached.removeprefix(_TELLING))
+            page = await self.after(reached)
             found += page.found
             reached = page.reached or ""
         return found
 
-    async def _told(self, reached: str) -> SubjectPage:
-        page = await self._store.page(self._telling, jobs=False, after=reached or None, whole=True)
-        found = []
-        for stored in page.found:
-            if await self._tells(stored):
-                named = await self._named(stored.delivery)
-                shared = self.where is not None and len(named) > 1
-                found.append(msgspec.structs.replace(_whole(stored), shared=shared))
-        return SubjectPage(tuple(found), f"{_TELLING}{page.reached}" if page.reached else "")
+    async def _told(self, stored: Stored) -> SubjectData | None:
+        """The router's own event, if it tells of what is selected."""
+        if not await self._tells(stored):
+            return None
+        shared = self.where is not None and len(await self._named(stored.delivery)) > 1
+        return msgspec.structs.replace(_whole(stored), shared=shared)
 
     async def _tells(self, stored: Stored) -> bool:
         """Whether it is the router's own event about a delivery that is selected."""
@@ -118,7 +130,7 @@ class SubjectSearch:
                 continue
             one = msgspec.structs.replace(self._selector, ids=(delivery,))
             for parent in (await self._store.page(one, jobs=False)).found:
-                if await self.data(parent) is not None:
+                if await self._data(parent) is not None:
                     return True
         return False
 

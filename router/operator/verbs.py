@@ -15,6 +15,7 @@ from router.model.selector import Criteria
 from router.model.subscription import is_subscription, scopes_name
 from router.operator import answers, retention
 from router.operator.audit import AuditTrail
+from router.operator.conditions import Evaluator
 from router.operator.erase_verbs import EraseVerbs
 from router.operator.erasing import Eraser
 from router.operator.id_lookup import look_up, present, whole_ids
@@ -53,6 +54,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
     `wake` is called with every target that has new due work.
     `patience_s` is how long `replay` and `erase` wait until they are done, None: as long as it
     takes. `erased` is called when somebody was erased: memory may still hold what it has received.
+    `evaluator` as of StoreQuestions.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of its own, and named
@@ -67,6 +69,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         patience_s: float | None = None,
         claimed: Claimed = alone,
         erased: Callable[[], None] = lambda: None,
+        evaluator: Evaluator | None = None,
     ) -> None:
         super().__init__(
             breakers=breakers,
@@ -79,17 +82,20 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         self.tokens = TokenLedger(store, clock)
         self._ids = ids
         self._patience_s = patience_s
+        self._evaluator = evaluator
         again = NewJobs(live, clock, ids)
         self.replays = ReplayMaker(
-            store=store, live=live, clock=clock, again=again, wake=wake, claimed=claimed
-        )
+            store=store, live=live, clock=clock, again=again, wake=wake, claimed=claimed,
+            evaluator=evaluator,
+        )  # fmt: skip
         self.erasures = Eraser(
-            store=store, live=live, clock=clock, wake=wake, claimed=claimed, erased=erased
-        )
+            store=store, live=live, clock=clock, wake=wake, claimed=claimed, erased=erased,
+            evaluator=evaluator,
+        )  # fmt: skip
 
     # -- replays
 
-    async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
+    async def plan_replay(self, request: ReplayRequest, by: By = LOCAL) -> answers.OperatorPlan:
         """
         What `replay` would do; changes nothing. With the plan's `until` in its selector `replay`
         does exactly that: what comes later is no part of it.
@@ -97,9 +103,9 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         Raises: as `replay`.
         """
         request.check()
-        await self._known(request)
-        replay, request = await self._prepared(request)
-        planned = await plan(self.replays.finder(request), replay, request.rate)
+        await self._known(request, by)
+        replay, request = await self._prepared(request, by)
+        planned = await plan(self.replays.finder(request, by), replay, request.rate)
         return await self._plan(planned, request.selector)
 
     async def replay(self, request: ReplayRequest, by: By = LOCAL) -> answers.ReplayProgress:
@@ -112,11 +118,12 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
 
         Raises:
             NotFound: an id is unknown.
+            Forbidden: it has a condition, and `by` may not see payloads.
             UsageError: nothing was selected, or the name stands for another replay.
         """
         request.check()
-        if (replay := await self._known(request)) is None:
-            fresh, request = await self._prepared(request)
+        if (replay := await self._known(request, by)) is None:
+            fresh, request = await self._prepared(request, by)
             fresh = msgspec.structs.replace(fresh, due=await self._busy(request))
             line = self.audit.line(by, "replay", request.as_json(), fresh.id)
             replay = await self._store.begin_replay(fresh, line)
@@ -127,8 +134,12 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         """How far a replay is. Raises NotFound."""
         return await self._progress(present(await self._store.reads.replay(id_), f"replay {id_}"))
 
-    async def _known(self, request: ReplayRequest) -> Replay | None:
-        """The replay of this name, if it is this one. Raises UsageError: it is another."""
+    async def _known(self, request: ReplayRequest, by: By) -> Replay | None:
+        """
+        The replay of this name, if it is this one. Raises UsageError: it is another; and as
+        `condition_of`, before anything is looked at.
+        """
+        self.replays.finder(request, by)
         if request.name is None:
             return None
         replay = await self._store.reads.replay(request.name)
@@ -136,7 +147,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
             raise UsageError(f"{request.name} is the name of another replay; choose another name")
         return replay
 
-    async def _prepared(self, request: ReplayRequest) -> tuple[Replay, ReplayRequest]:
+    async def _prepared(self, request: ReplayRequest, by: By) -> tuple[Replay, ReplayRequest]:
         """A new replay of this, its selection frozen."""
         now = self._clock.now()
         items: tuple[Item, ...] | None = None
@@ -146,9 +157,8 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
             await check_names(request.selector, self._live.current.ruleset, self._store.reads)
             selector = frozen(request.selector, now)
             request = msgspec.structs.replace(request, selector=selector)
-            finder = self.replays.finder(request)  # a wrong condition is refused at once
             if selector.limit is not None:
-                items = await finder.items()
+                items = await self.replays.finder(request, by).items()
         return Replay(
             request.name or self._ids.new("rpl", now), request.as_json(), now, items
         ), request
@@ -195,7 +205,9 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
 
     # -- changes of jobs that there are
 
-    async def plan_change(self, verb: Change, request: ChangeRequest) -> answers.OperatorPlan:
+    async def plan_change(
+        self, verb: Change, request: ChangeRequest, by: By = LOCAL
+    ) -> answers.OperatorPlan:
         """
         What `cancel` or `revive` would change; as `plan_replay`. A replay is cancelled whole,
         whatever it makes meanwhile.
@@ -203,7 +215,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         Raises: as they do.
         """
         newer = await self._newer(request) if verb == "revive" else {}
-        planned, selector = await self._planned(verb, request)
+        planned, selector = await self._planned(verb, request, by)
         return await self._plan(planned, selector, newer)
 
     async def cancel(self, request: ChangeRequest, by: By = LOCAL) -> answers.Cancelled:
@@ -211,6 +223,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         Cancel jobs that have not ended and are not running.
 
         Raises:
+            Forbidden: it has a condition, and `by` may not see payloads.
             NotFound: there is no such id, or replay.
             UsageError: nothing was selected.
         """
@@ -225,7 +238,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         Raises: as `cancel`.
         """
         newer = await self._newer(request)
-        planned, _ = await self._planned("revive", request)
+        planned, _ = await self._planned("revive", request, by)
         count = await self._change("revive", self._store.revive, request, by)
         return answers.Revived(count, planned.passed, await self._earlier(planned.earlier), newer)
 
@@ -234,7 +247,7 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
     ) -> int:
         """Change what the request chooses; how many jobs that were."""
         line, now = self.audit.line(by, verb, request.as_json()), self._clock.ledger()
-        chosen = await self._chosen(verb, request)
+        chosen = await self._chosen(verb, request, by)
         count = sum([await change(one, now=now, audit=line) for one in chosen])
         if count:  # they may start, or what they kept waiting
             self.audit.log(line, count)
@@ -254,15 +267,15 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         return found
 
     async def _planned(
-        self, verb: Change, request: ChangeRequest
+        self, verb: Change, request: ChangeRequest, by: By
     ) -> tuple[Planned, Criteria | None]:
         """What would change, and the selection to repeat for exactly that."""
         if (selector := request.selector) is not None and selector.replay is None:
             selector = frozen(selector, self._clock.now())
-        chosen = await self._chosen(verb, msgspec.structs.replace(request, selector=selector))
+        chosen = await self._chosen(verb, msgspec.structs.replace(request, selector=selector), by)
         return joined([await self._store.reads.planned(one, verb) for one in chosen]), selector
 
-    async def _chosen(self, verb: Change, request: ChangeRequest) -> list[Selector]:
+    async def _chosen(self, verb: Change, request: ChangeRequest, by: By) -> list[Selector]:
         """The same as selections that the store can read alone: without a condition."""
         request.check()
         chosen = Selector.of(request.selector, await whole_ids(self._store.reads, request.ids))
@@ -271,20 +284,23 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
             return [chosen]
         if chosen.replay is not None:
             raise UsageError("a replay is cancelled whole: leave --where out")
-        found = [job async for job in self._fitting(verb, chosen)]
+        found = [job async for job in self._fitting(verb, chosen, by)]
         state = "dead" if verb == "revive" else chosen.state  # found, not named
         return [
             Selector(ids=tuple(found[start : start + IDS_AT_ONCE]), state=state)
             for start in range(0, len(found), IDS_AT_ONCE)
         ]
 
-    async def _fitting(self, verb: Change, selector: Selector) -> AsyncIterator[str]:
+    async def _fitting(self, verb: Change, selector: Selector, by: By) -> AsyncIterator[str]:
         """Ids of the selected jobs that the condition fits and that can be changed so."""
         states = {"dead"} if verb == "revive" else {"available", "retryable", "waiting"}
         if selector.ids or selector.state == "dead":  # as without a condition
             states.add("dead")
         unlimited = msgspec.structs.replace(selector, limit=None)
-        search = Search(self._store.reads, unlimited, self._live.current.ruleset, jobs=True)
+        search = Search(
+            self._store.reads, unlimited, self._live.current.ruleset, by, jobs=True,
+            evaluator=self._evaluator,
+        )  # fmt: skip
         count = 0
         async for stored in search.newest():
             for job in stored.jobs:

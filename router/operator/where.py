@@ -5,14 +5,15 @@ from typing import Any, cast
 
 import msgspec
 
-from router.errors import ExpressionError, UsageError
+from router.errors import ExpressionError, Forbidden, UsageError
 from router.expressions import Expression, Failed, decode_json, encode_json
 from router.expressions import compile as compiled
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job
+from router.operator.requests import By
 from router.rules.ruleset import Ruleset
 from router.rules.scope import ROOTS, event_scope
-from router.store.values import Stored
+from router.store.values import Selector, Stored
 from router.suggest import did_you_mean
 
 
@@ -112,6 +113,21 @@ class Where:
     def _fail(self, reason: str) -> None:
         self.failed += 1
         self.reason = self.reason or reason
+
+
+def condition_of(selector: Selector, ruleset: Ruleset, by: By) -> Where | None:
+    """
+    The condition of a selector, if it has one; every search in payloads passes here.
+
+    Raises:
+        Forbidden: its answer tells of payloads, which `by` may not see.
+        UsageError: as `Where`.
+    """
+    if selector.where is None:
+        return None
+    if not by.bodies:
+        raise Forbidden(f"the token {by.who} may not see payloads, so no `where`")
+    return Where(selector.where, ruleset, selector.var)
 
 
 def indexes(job: Job) -> set[int]:

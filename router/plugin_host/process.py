@@ -105,7 +105,7 @@ def _littered() -> bool:
     return threading.active_count() > THREADS_MAX or descriptors > DESCRIPTORS_MAX
 
 
-def _bound(memory: int) -> None:
+def bound(memory: int) -> None:
     """Bound the memory, and be the first to go when memory is short."""
     import resource  # noqa: PLC0415 - the parent, which imports this module for its types, needs none
 
@@ -115,7 +115,7 @@ def _bound(memory: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("500")
 
 
-def _end_with_router(tie: int) -> None:
+def end_with_router(tie: int) -> None:
     """
     When the router has gone, whose end of the pipe `tie` is then closed, the whole group goes.
 
@@ -159,8 +159,8 @@ def main(arguments: list[str]) -> None:
     channel, tie = socket.socket(fileno=int(arguments[0])), int(arguments[1])
     channel.set_inheritable(False)
     os.set_inheritable(tie, False)
-    _end_with_router(tie)
-    _bound(int(arguments[2]))
+    end_with_router(tie)
+    bound(int(arguments[2]))
     make_undumpable()  # last: what is in /proc is root's from now on
     logging.basicConfig(
         level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", handlers=[_Lines()]

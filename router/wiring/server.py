@@ -49,6 +49,7 @@ from router.web.server import Listener
 from router.web.signal import Signal
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers, own_token
+from router.wiring.condition_children import ConditionChildren
 from router.wiring.gauges import measure_parts, measure_store
 from router.wiring.listeners import (
     admin_listener,
@@ -113,6 +114,7 @@ class Server:
         self.actions = make_actions(live, self.watching, dry=options.dry)
         self.traces = traces_of(source.environ, self.node, clock.now_ns)
         self.signal = Signal(clock)
+        self.conditions = ConditionChildren(source, server.store)
         self._out(joined)
         self._verbs(joined)
         self._upkeep()
@@ -189,6 +191,7 @@ class Server:
             patience_s=REPLAY_ANSWER_S,
             claimed=self._claimed,
             erased=lambda: self.refusals.clear(),  # noqa: PLW0108 - it is made later
+            evaluator=self.conditions,
         )
 
     def _card(self) -> NodeCard:
@@ -313,6 +316,7 @@ class Server:
             server_now=lambda: ServerNow(
                 self.reloader.state, self.quiet.silent(), self.dispatch.held, of_clock(clock)
             ),
+            evaluator=self.conditions,
         )
 
     def process(self, loops: dict[str, Loop]) -> Process:
@@ -350,6 +354,7 @@ class Server:
         """Write what was counted last, and let go of what the actions hold."""
         await self.verbs.replays.close()
         await self.verbs.erasures.close()
+        await self.conditions.close()
         await self.recoveries.close()
         await self.counting.flush()
         await self.writer.flush()

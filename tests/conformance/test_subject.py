@@ -2,6 +2,7 @@
 
 import json
 
+from router.operator.requests import LOCAL
 from router.operator.subject import SubjectData, SubjectSearch
 from router.store.common.lists import ROWS
 from router.store.protocol import Store
@@ -13,7 +14,7 @@ ANN = Selector(where="payload.email == var.email", var={"email": "ann@x.de"})
 
 
 async def found(store: Store, selector: Selector) -> list[SubjectData]:
-    search = SubjectSearch(store.reads, selector, a_ruleset())
+    search = SubjectSearch(store.reads, selector, a_ruleset(), LOCAL)
     data: list[SubjectData] = []
     reached: str | None = None
     while True:

@@ -20,6 +20,7 @@ from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
 from tests.defects.checking import CHECKING
 from tests.defects.conclusions import CONCLUSIONS
+from tests.defects.conditions import CONDITIONS
 from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
@@ -56,6 +57,7 @@ from tests.defects.within import WITHIN
 ALL = (
     *PUBLISHED,
     *WITHIN,
+    *CONDITIONS,
     *BORDERS,
     *SEAMS,
     *PLAIN_HTTP,

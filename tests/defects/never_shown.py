@@ -1,4 +1,4 @@
-"""Defects of what must not be shown: secrets."""
+"""Defects of what must not be shown: secrets, and payloads to tokens without bodies."""
 
 from tests.defects.defect import Edit, defect
 
@@ -35,5 +35,25 @@ NEVER_SHOWN = (
             'if "\\n" in old:',
         ),
         "unit/config/test_fixing.py::test_a_password_is_no_part_of_an_answer",
+    ),
+    defect(
+        283,
+        "a token that may not see payloads uses a condition on them in a verb",
+        Edit(
+            "router/web/admin/changes.py",
+            'verbs.plan_change("cancel", data, request.by)',
+            'verbs.plan_change("cancel", data)',
+        ),
+        "unit/web/admin/test_conditions.py::test_a_token_without_bodies_uses_no_condition_whatever_its_role",
+    ),
+    defect(
+        284,
+        "a page lists by a condition for a token that may not see payloads",
+        Edit(
+            "router/web/pages/context.py",
+            "await ask(selector, cursor, self.request.by)",
+            "await ask(selector, cursor, msgspec.structs.replace(self.request.by, bodies=True))",
+        ),
+        "unit/web/admin/test_conditions.py::test_nor_by_a_page_or_a_form",
     ),
 )

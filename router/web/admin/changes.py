@@ -65,7 +65,7 @@ class ChangeRoutes(Controller):
     ) -> answers.ReplayProgress | answers.OperatorPlan:
         """Or say what that would be."""
         if data.dry_run:
-            return await verbs.plan_replay(data)
+            return await verbs.plan_replay(data, request.by)
         return await verbs.replay(data, request.by)
 
     @verb("/api/cancel", "Cancel jobs that have not ended.", ChangeBody)
@@ -74,7 +74,7 @@ class ChangeRoutes(Controller):
     ) -> answers.Cancelled | answers.OperatorPlan:
         """Or say how many that would be."""
         if data.dry_run:
-            return await verbs.plan_change("cancel", data)
+            return await verbs.plan_change("cancel", data, request.by)
         return await verbs.cancel(data, request.by)
 
     @verb("/api/revive", "Revive: try dead jobs again.", ChangeBody)
@@ -83,7 +83,7 @@ class ChangeRoutes(Controller):
     ) -> answers.Revived | answers.OperatorPlan:
         """Or say how many that would be."""
         if data.dry_run:
-            return await verbs.plan_change("revive", data)
+            return await verbs.plan_change("revive", data, request.by)
         return await verbs.revive(data, request.by)
 
     @verb(
@@ -97,7 +97,7 @@ class ChangeRoutes(Controller):
     ) -> ErasureProgress | ErasurePlan:
         """Or say what that would be."""
         if data.dry_run:
-            return await verbs.plan_erase(data)
+            return await verbs.plan_erase(data, request.by)
         return await verbs.erase(data, request.by)
 
     @question("/api/erasures", "Erasures under way, and those of the last day.", access="admin")

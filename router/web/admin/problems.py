@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
+from router.errors import RouterError
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -45,11 +45,13 @@ def problem_body(rejected: Rejected) -> bytes:
     return msgspec.json.encode(ProblemDetails(title, rejected.status, str(rejected), rejected.word))
 
 
-_STATUSES = ((NotFound, 404), (UsageError, 400), (StoreUnavailable, 503))
+_STATUSES = {
+    "not_found": 404, "ambiguous": 404, "usage": 400, "forbidden": 403, "condition_busy": 429,
+    "condition_ended": 422, "store_unavailable": 503,
+}  # fmt: skip
 """For all else the store or the file stands against it; the text says how."""
 
 
 def rejection(error: RouterError) -> Rejected:
     """The refusal with the status that says whose fault it is."""
-    status = next((one for kind, one in _STATUSES if isinstance(error, kind)), 409)
-    return Rejected(status, str(error), word=error.word)
+    return Rejected(_STATUSES.get(error.word, 409), str(error), word=error.word)

@@ -16,8 +16,7 @@ from router.operator.questions import StoreQuestions
 from router.operator.token_answers import TokenList, Whoami
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
-from router.store.values import Generation, Selector
-from router.web.admin.problems import Rejected
+from router.store.values import Generation
 from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
@@ -54,20 +53,19 @@ class ListRoutes(Controller):
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Deliveries:
         """Newest first."""
-        return await questions.deliveries(
-            _searching(request, DELIVERY_STATES), request.query.text("cursor")
-        )
+        selector, cursor = request.query.selector(DELIVERY_STATES), request.query.text("cursor")
+        return await questions.deliveries(selector, cursor, request.by)
 
     @question("/api/jobs", "Jobs.", *_LIST, WHERE, VAR)
     async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
-        selector, cursor = _searching(request, JOB_STATES), request.query.text("cursor")
-        return request.visible(await questions.jobs(selector, cursor))
+        selector, cursor = request.query.selector(JOB_STATES), request.query.text("cursor")
+        return request.visible(await questions.jobs(selector, cursor, request.by))
 
     @question("/api/dead", "Dead jobs, by cause.", *SELECTOR, LIMIT, WHERE, VAR)
     async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
         """The latest cause first."""
-        return request.visible(await questions.dead(_searching(request, ())))
+        return request.visible(await questions.dead(request.query.selector(), request.by))
 
     @question(
         "/api/export",
@@ -79,7 +77,7 @@ class ListRoutes(Controller):
     ) -> dict[str, Any]:
         """A page at a time; an empty one may be followed by others."""
         selector, cursor = request.query.selector(DELIVERY_STATES), request.query.text("cursor")
-        found = await questions.export(selector, cursor)
+        found = await questions.export(selector, cursor, request.by)
         return msgspec.Raw(msgspec.json.encode(found))  # type: ignore[return-value]
 
     @question("/api/audit", "Who changed what.", *SPAN, LIMIT, CURSOR)
@@ -197,11 +195,3 @@ class ServerRoutes(Controller):
         if (job := request.query.text("job")) is None:
             raise UsageError("name the job: ?job=ID")
         return await running.output(job, request.query.text("after") or "")
-
-
-def _searching(request: AdminRequest, states: tuple[str, ...]) -> Selector:
-    """The selector. A condition reveals payloads, so a caller without bodies may give none."""
-    selector = request.query.selector(states)
-    if selector.where is not None and not request.user.bodies:
-        raise Rejected(403, f"the token {request.user.name} may not see payloads, so no `where`")
-    return selector

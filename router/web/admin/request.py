@@ -51,7 +51,8 @@ _REFUSALS = _refusals(
     s401="A token is needed.",
     s403="This token may not do that, or the request comes from another site.",
     s404="Not found.",
-    s429="Too many wrong tokens; Retry-After says how long to wait.",
+    s422="Evaluating the condition took too long, or too much memory.",
+    s429="Too many wrong tokens: Retry-After says how long to wait. Or too many conditions.",
     s503="The store does not answer.",
 )
 _CHANGE_REFUSALS = _REFUSALS | _refusals(
@@ -84,8 +85,8 @@ class AdminRequest(Request[Caller, Any, State]):
 
     @property
     def by(self) -> By:
-        """Who changes something, for the audit."""
-        return By(self.user.name, self.state.peer or None, self.way)
+        """Who asks or changes something: for the audit, and for what they may search in."""
+        return By(self.user.name, self.state.peer or None, self.way, self.user.bodies)
 
     async def body(self) -> bytes:
         """Never empty, which Litestar would not decode: no body is an empty object."""

@@ -15,7 +15,7 @@ from router.operator.answers import Deliveries, Jobs
 from router.operator.criteria import criteria
 from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
-from router.operator.requests import ReplayRequest
+from router.operator.requests import By, ReplayRequest
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
@@ -42,7 +42,7 @@ SELECTED = tuple([name for name in FIELDS if name not in ("limit", "var")])
 
 NAMES_SHOWN = 300
 
-Listing = Callable[[Selector, str | None], Awaitable[Deliveries | Jobs]]
+Listing = Callable[[Selector, str | None, By], Awaitable[Deliveries | Jobs]]
 """A question whose answer is a page of a list."""
 
 
@@ -93,13 +93,9 @@ class PageContext(Services, frozen=True):
         What the address asks.
 
         Raises:
-            UsageError: it asks for what is not known; or by a condition, which reveals what is in a
-                payload, and who asks may not see payloads.
+            UsageError: it asks for what is not known.
         """
-        query = Query(self.request.scope["query_string"], allowed, self.clock.now())
-        if not self.bodies and query.text("where") is not None:
-            raise UsageError("this token may not see payloads, so it may not search in them")
-        return query
+        return Query(self.request.scope["query_string"], allowed, self.clock.now())
 
     async def listing(self, name: str, states: tuple[str, ...], ask: Listing) -> Shown:
         """A page of what the selector of the address finds; a wrong one is said beside its form."""
@@ -109,7 +105,8 @@ class PageContext(Services, frozen=True):
             query = self.query(*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
             given = {n: text for n in ("id", *SELECTED) if (text := query.text(n)) is not None}
             cursor = query.text("cursor")
-            found = self.request.visible(await ask(query.selector(states), cursor))
+            selector = query.selector(states)
+            found = self.request.visible(await ask(selector, cursor, self.request.by))
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
         return self.page(

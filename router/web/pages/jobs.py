@@ -80,7 +80,7 @@ class JobPages(Controller):
     async def dead(self, context: Given[PageContext]) -> Shown:
         """Dead jobs, by cause."""
         selector = context.query(*SELECTOR, LIMIT).selector()
-        found = context.request.visible(await context.questions.dead(selector))
+        found = context.request.visible(await context.questions.dead(selector, context.request.by))
         return context.page("dead.html", causes=found.causes)
 
     @page("/plan", access="operator")
@@ -97,10 +97,10 @@ class JobPages(Controller):
             again = query.text("again") == "yes"
             form = {"name": context.name(), **({"again": "yes"} if again else {})}
             wanted = ReplayRequest(given.ids, chosen, again=again)
-            planned = await context.verbs.plan_replay(wanted)
+            planned = await context.verbs.plan_replay(wanted, context.request.by)
         else:
             change = ChangeRequest(given.ids, chosen)
-            planned = await context.verbs.plan_change(_change(verb), change)
+            planned = await context.verbs.plan_change(_change(verb), change, context.request.by)
         if planned.until is not None:
             form["until"] = planned.until
         others = [one for one in _VERBS if one != verb and _fits(one, asked.get("state"))]

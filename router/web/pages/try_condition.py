@@ -9,10 +9,15 @@ from litestar import Controller
 from litestar.params import FromPath
 
 from router.config.lone_rule import CheckedCondition, RuleText, check_rule, mended, rule_text
-from router.errors import Diagnostic, ExpressionError, NotFound, UsageError
-from router.expressions import compile as compiled
-from router.expressions.trace import Trace
-from router.operator.where import unknown_names
+from router.errors import (
+    ConditionBusy,
+    ConditionEnded,
+    Diagnostic,
+    ExpressionError,
+    NotFound,
+    UsageError,
+)
+from router.operator.trying import scope_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import ROOTS
 from router.store.values import DeliveryRecord
@@ -21,7 +26,6 @@ from router.web.admin.request import Given
 from router.web.pages.context import PageContext
 from router.web.pages.fields import fields_of
 from router.web.pages.request import Shown, page
-from router.web.pages.trying import scope_of, tried, within
 
 T = TypeVar("T")
 
@@ -30,7 +34,6 @@ BODY_MAX = 262_144
 TESTED_BODY_MAX = 65_536
 TESTED_RULES_MAX = 1_000
 """Beyond these a test is so large, or takes so long, that the command line makes it."""
-PATIENCE_S = 2.0
 _ASKED = (
     QueryParameter("text", "The condition."),
     QueryParameter("event", "On the event of this index, counted from 0."),
@@ -92,13 +95,14 @@ class _Try:
             if self._text or make:
                 found["advice"], made = await self._checked(event_name(scope))
             if self._text:
-                found["tried"] = await self._tried()
+                by, questions = self._context.request.by, self._context.questions
+                found["tried"] = await questions.tried(self._record, self._number, self._text, by)
             if make:
                 found["made"] = await self._made(*made)
         except ExpressionError as error:
             if not found["advice"]:
                 found["advice"] = [advice(self._text, as_diagnostic(self._text, error))]
-        except (UsageError, NotFound) as error:
+        except (UsageError, NotFound, ConditionBusy, ConditionEnded) as error:
             found["error"] = str(error)
         return found
 
@@ -109,16 +113,6 @@ class _Try:
             raise UsageError(
                 "its body is too large to try conditions on it here; use router explain"
             )
-
-    async def _tried(self) -> Trace:
-        expression = compiled(self._text)
-        for error in unknown_names(expression, self._ruleset):
-            raise error
-        return await self._apart(
-            lambda: within(
-                PATIENCE_S, lambda: tried(expression, self._record, self._number, self._ruleset)
-            )
-        )
 
     async def _checked(self, event: str) -> tuple[list[Advice], tuple[RuleText, CheckedCondition]]:
         rule = rule_text(

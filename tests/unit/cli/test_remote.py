@@ -46,12 +46,12 @@ async def test_a_limit_beyond_one_page_is_met_page_by_page() -> None:
     client = FakeClient(
         deliveries=[
             answers.Deliveries(first, next="more", failed=2, reason="no such field"),
-            answers.Deliveries((a_summary(LIMIT_MAX),), cut=True, failed=1, reason="later"),
+            answers.Deliveries((a_summary(LIMIT_MAX),), failed=1, reason="later"),
         ]
     )
     found = await server(client).deliveries(Selector(rule="r", ids=("dlv_1", "dlv_2"), limit=700))
     assert len(found.deliveries) == LIMIT_MAX + 1
-    assert (found.cut, found.failed, found.reason) == (True, 3, "no such field")
+    assert (found.failed, found.reason) == (3, "no such field")
     asked = {"rule": "r", "id": "dlv_1,dlv_2"}
     assert [query for _, query in client.asked] == [
         {**asked, "limit": LIMIT_MAX},
@@ -67,9 +67,9 @@ async def test_no_page_is_asked_for_that_nobody_wants() -> None:
 
 async def test_causes_by_condition_are_the_servers_to_count() -> None:
     """It examines all of its dead jobs; from here only so many could be fetched."""
-    client = FakeClient(dead=answers.Dead((), cut=True))
+    client = FakeClient(dead=answers.Dead((), failed=3))
     selector = Selector(state="dead", where="payload.id == 1")
-    assert (await server(client).dead(selector)).cut
+    assert (await server(client).dead(selector)).failed == 3
     assert client.asked == [("/api/dead", {"where": "payload.id == 1", "limit": LIMIT_MAX})]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from router.errors import UsageError
 from router.model.job import NewJob
+from router.operator.requests import LOCAL
 from router.operator.subject import SubjectData, SubjectSearch
 from router.store.common.lists import ROWS
 from router.store.sqlite.store import SqliteStore, open_store
@@ -48,7 +49,7 @@ async def take(
 
 
 async def found(store: SqliteStore, selector: Selector) -> list[SubjectData]:
-    search = SubjectSearch(store.reads, selector, RULES)
+    search = SubjectSearch(store.reads, selector, RULES, LOCAL)
     await search.check()
     data: list[SubjectData] = []
     reached: str | None = None
@@ -126,7 +127,7 @@ async def test_what_cannot_be_evaluated_is_counted_and_a_wrong_name_refused(
     store: SqliteStore,
 ) -> None:
     await take(store, 1, {"email": "ann@x.de"}, provider="former")
-    search = SubjectSearch(store.reads, ANN, RULES)
+    search = SubjectSearch(store.reads, ANN, RULES, LOCAL)
     page = await search.after("")
     assert page.found == ()
     assert search.where is not None

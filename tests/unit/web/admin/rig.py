@@ -150,6 +150,7 @@ class Rig:
         self.world = World(store)
         self.clock = ManualClock(NOW)
         self.operator = FakeOperator()
+        self.verbs: Any = self.operator
         self.ids: dict[str, str] = {"generation": GENERATION, "replay": "again", "erasure": "ers_1"}
         self.held: list[HeldToken] | None = list(TOKENS.values())
         self.listener()
@@ -167,7 +168,7 @@ class Rig:
         self.signal = Signal(self.clock)
         held: Callable[[], Any] | None = None if self.held is None else self._held
         _SERVICES.take(
-            questions=self.reading, verbs=self.operator, running=self.operator,
+            questions=self.reading, verbs=self.verbs, running=self.operator,
             render_metrics=_numbers, signal=self.signal,
             store=self.world.real.reads, live=self.world.live,
         )  # fmt: skip

@@ -1,14 +1,14 @@
-"""A condition on an event of a stored delivery: what it gives, and that it ends."""
+"""A condition on an event of a stored delivery: what it gives."""
 
 import pytest
 
-from router.errors import NotFound, UsageError
+from router.errors import NotFound
 from router.expressions import compile as compiled
 from router.expressions.trace import Trace
+from router.operator.trying import tried
 from router.rules.explain_words import found_words, verdict_word
 from router.store.values import DeliveryRecord, EventEntry
 from router.web.pages.rendering import value_text
-from router.web.pages.trying import tried, within
 from tests.builders import a_delivery, a_ruleset
 
 BODY = b'{"id": 1, "total": 512.5, "country": null, "items": [{"n": 1}, {"n": 2}]}'
@@ -49,17 +49,3 @@ def test_each_part_says_what_was_found() -> None:
 def test_only_events_that_are_there_can_be_asked() -> None:
     with pytest.raises(NotFound, match="no event 3"):
         judged("payload.id == 1", 3)
-
-
-def test_what_takes_too_long_is_given_up() -> None:
-    """Nested projections over a body of some kilobytes would take hours."""
-    inner = "length($.payload.items)"
-    for _ in range(6):
-        inner = f"sum(map(&{inner}, $.payload.items))"
-    body = b'{"items": [' + b",".join([b'{"n": 1}'] * 100) + b"]}"
-    with pytest.raises(UsageError, match="was given up"):
-        within(0.2, lambda: tried(compiled(f"{inner} > 0"), record(body), 0, a_ruleset()))
-
-
-def test_what_is_done_in_time_is_done() -> None:
-    assert within(5, lambda: 3) == 3

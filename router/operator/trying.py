@@ -1,46 +1,17 @@
-"""A condition judged on one event of a stored delivery, in bounded time."""
+"""A condition judged on one event of a stored delivery."""
 
-import sys
-import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from router.errors import NotFound, UsageError
+import msgspec
+
+from router.errors import NotFound
 from router.expressions import Expression
 from router.expressions.trace import Trace, trace
 from router.operator.new_jobs import provider_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
 from router.store.values import DeliveryRecord
-
-T = TypeVar("T")
-
-
-class _TooLong(BaseException):
-    """Passes everything that catches errors of an expression."""
-
-
-def within(seconds: float, work: Callable[[], T]) -> T:
-    """
-    Do some work of pure Python, but no longer than this: nested projections can take for ever.
-
-    Raises:
-        UsageError: it took too long.
-    """
-    until = time.monotonic() + seconds
-
-    def look(_frame: object, _event: str, _arg: object) -> None:
-        if time.monotonic() > until:
-            raise _TooLong
-
-    before = sys.gettrace()
-    sys.settrace(look)
-    try:
-        return work()
-    except _TooLong:
-        raise UsageError(f"it was not finished in {seconds:g} s and was given up") from None
-    finally:
-        sys.settrace(before)
 
 
 def scope_of(record: DeliveryRecord, number: int, ruleset: Ruleset) -> dict[str, Any]:
@@ -68,3 +39,12 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
         NotFound: it has no such event, or its provider is gone.
     """
     return trace(expression, scope_of(record, number, ruleset), thorough=True)
+
+
+def each_value(of: Trace, change: Callable[[Any], Any]) -> Trace:
+    """A trace whose values found are changed so: to exact JSON and back, on the way to others."""
+    leaves = []
+    for leaf in of.leaves:
+        found = [msgspec.structs.replace(one, value=change(one.value)) for one in leaf.found]
+        leaves.append(msgspec.structs.replace(leaf, found=tuple(found), node=None))
+    return msgspec.structs.replace(of, leaves=tuple(leaves))

@@ -1,0 +1,39 @@
+"""Defects of operators' conditions: what they may take, and from whom."""
+
+from tests.defects.defect import Edit, defect
+
+_HERE = "acceptance/test_conditions.py"
+_CHILDREN = "router/wiring/condition_children.py"
+
+CONDITIONS = (
+    defect(
+        285,
+        "a condition is evaluated for as long as it takes",
+        Edit(_CHILDREN, "asyncio.timeout(within_s)", "asyncio.timeout(None)"),
+        f"{_HERE}::test_what_takes_long_is_ended_and_delays_no_delivery",
+    ),
+    defect(
+        286,
+        "a condition takes four times the memory that it may",
+        Edit(_CHILDREN, '".", env, MEMORY)', '".", env, 4 * MEMORY)'),
+        f"{_HERE}::test_what_takes_memory_is_ended",
+    ),
+    defect(
+        287,
+        "one caller's conditions have both processes",
+        Edit(_CHILDREN, "await stack.enter_async_context(turn)", "await asyncio.sleep(0)"),
+        f"{_HERE}::test_nobody_holds_both_processes",
+    ),
+    defect(
+        288,
+        "the router evaluates the condition of a list by itself",
+        Edit("router/operator/questions.py", "jobs=jobs, evaluator=self._evaluator)", "jobs=jobs)"),
+        f"{_HERE}::test_what_takes_long_is_ended_and_delays_no_delivery",
+    ),
+    defect(
+        289,
+        "a process whose condition was ended is asked the next one",
+        Edit(_CHILDREN, "self.spent = True  # unless it answers", "self.spent = False"),
+        f"{_HERE}::test_what_takes_memory_is_ended",
+    ),
+)
