@@ -343,7 +343,7 @@ TARGETS = (
         83,
         "a plugin's process inherits the router's environment",
         Edit(
-            "router/actions/plugin_child.py",
+            "router/actions/tethered.py",
             "Child(command, env, folder",
             "Child(command, {**os.environ, **env}, folder",
         ),
