@@ -93,9 +93,8 @@ async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[
     """Does every address that senders get lead to this router? One request to each."""
     base = urlsplit(ruleset.server.base_url)
     turn = asyncio.Semaphore(ADDRESSES_AT_ONCE)
-    local, other = urlsplit(ruleset.server.local_url), ""
-    if listens_locally(f"{base.hostname}:0") and base.port != local.port:
-        other = f"this router listens on port {local.port}: leave `server.base_url` out, or mend it"
+    port = urlsplit(ruleset.server.local_url).port
+    elsewhere = listens_locally(f"{base.hostname}:0") and base.port != port
 
     async def one(endpoint: Endpoint, address: str) -> Check:
         url = f"{base.scheme}://{base.netloc}{address}"
@@ -103,11 +102,10 @@ async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[
             seen = await reachability.look(http, url, method=_method(ruleset, endpoint))
         judged = reachability.judge(seen)
         says = f"{url}: {judged.says}"
-        return (
-            ok("address", says)
-            if judged.ok
-            else problem("address", says, other or judged.fix or "")
-        )
+        fix = judged.fix or ""
+        if elsewhere and seen.trouble == "nobody":
+            fix = f"this router listens on port {port}: leave `server.base_url` out, or mend it"
+        return ok("address", says) if judged.ok else problem("address", says, fix)
 
     async def all_of(endpoint: Endpoint) -> list[Check]:
         return await asyncio.gather(*[one(endpoint, a) for a in endpoint.addresses])
