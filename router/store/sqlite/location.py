@@ -82,7 +82,7 @@ class Lock:
             os.close(self._descriptors.pop())
 
     def _put_back(self) -> None:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             if _identity(os.stat(self._file_name)) == self._own:  # noqa: PTH116 - as above
                 return
         # Somebody tries it just now: he is refused, and lets it go; or the disk is full: next time.

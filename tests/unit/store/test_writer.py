@@ -335,6 +335,17 @@ async def test_what_is_committed_into_a_store_that_is_gone_is_not_answered(
     await again.close()
 
 
+async def test_whatever_stands_in_place_of_the_lock_file_the_writer_goes_on(
+    store: SqliteStore, path: Path, make: Maker
+) -> None:
+    lock = Path(f"{path}.lock")
+    lock.unlink()
+    lock.symlink_to(lock)  # to itself: it can be neither read nor opened
+    for _ in range(2):
+        async with asyncio.timeout(10):
+            await store.accept(make.acceptance())
+
+
 @pytest.mark.long
 async def test_a_store_that_nobody_writes_is_looked_for(store: SqliteStore, path: Path) -> None:
     path.unlink()
