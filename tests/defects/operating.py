@@ -37,4 +37,14 @@ OPERATING = (
         Edit("router/operator/times.py", "abs(value) >= _BEYOND", "abs(value) >= _BEYOND**99"),
         "acceptance/test_numbers.py::test_no_number_is_a_fault_of_the_router",
     ),
+    defect(
+        330,
+        "the jobs of a chain cannot be read from a server elsewhere",
+        Edit(
+            "router/model/job.py",
+            "class Predecessor(msgspec.Struct, frozen=True):\n",
+            "class Predecessor(msgspec.Struct, frozen=True, array_like=True):\n",
+        ),
+        "unit/web/admin/test_there_and_back.py::test_an_answer_comes_back_as_it_was",
+    ),
 )
