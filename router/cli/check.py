@@ -73,7 +73,9 @@ def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: 
 
 
 def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:
-    return loaded.ruleset is None or (strict and bool(loaded.diagnostics))
+    if loaded.ruleset is None:
+        return True
+    return any(strict or one.severity == "error" for one in loaded.diagnostics)
 
 
 def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: bool) -> None:

@@ -2,11 +2,19 @@
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from router.clock import Clock
-from router.errors import NO_DESCRIPTOR, ConfigError, RouterError, StoreUnavailable, UsageError
+from router.errors import (
+    NO_DESCRIPTOR,
+    ConfigError,
+    Diagnostic,
+    RouterError,
+    StoreUnavailable,
+    UsageError,
+)
 from router.log import Log
 from router.metrics import Metrics
 from router.model.settings import ServerSettings
@@ -27,6 +35,7 @@ READS = 5
 """How often files that change while they are read are read again."""
 
 NAMES_SHOWN = 50
+FINDINGS_SHOWN = 20
 # Only a restart applies these.
 _NEEDS_RESTART = (
     *("listen", "admin", "admin_hosts", "tls", "admin_tls"),
@@ -189,12 +198,23 @@ class Reloader:
         )
 
     def _in_force(self, live: LiveRuleset, now: int) -> None:
-        self._metrics.in_force(live.ruleset.generation, now)
+        counts = Counter(one.severity for one in live.findings)
+        self._metrics.in_force(live.ruleset.generation, now, counts)
+        self.state.findings = len(live.findings)
+        self._log_findings(live.findings)
         self._metrics.awaited(
             one.settings.shown_provider
             for one in live.by_path.values()
             if one.provider.ack_within_s is not None
         )
+
+    def _log_findings(self, findings: tuple[Diagnostic, ...]) -> None:
+        for one in findings[:FINDINGS_SHOWN]:
+            fields = {"code": one.code, "place": f"{one.file}:{one.line}:{one.column}"}
+            rule = {} if one.rule is None else {"rule": one.rule}
+            self._log.at(one.severity, f"check: {one.message}", fields | rule)
+        if (more := len(findings) - FINDINGS_SHOWN) > 0:
+            self._log.warning(f"check: and {more} more, which `router check` lists")
 
     async def _reloaded_to(self, old: Ruleset, live: LiveRuleset) -> None:
         state, new, now = self.state, live.ruleset, self._clock.now()
