@@ -47,13 +47,15 @@ class Loaded(msgspec.Struct, frozen=True):
     """
     What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
 
-    `test_data` are the files of payloads and snapshots that these need.
+    `test_data` are the files of payloads and snapshots that these need. `file` is what was read,
+    with all that it includes; None if there is any error.
     """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
     trials: tuple[Trial, ...] = ()
     test_data: frozenset[str] = frozenset()
+    file: FileEntry | None = None
 
 
 def load(
@@ -126,7 +128,7 @@ def _load(
         check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()
-    return Loaded(ruleset, report.sorted(), trials, named)
+    return Loaded(ruleset, report.sorted(), trials, named, file)
 
 
 @contextmanager

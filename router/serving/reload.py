@@ -7,14 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from router.clock import Clock
-from router.errors import (
-    NO_DESCRIPTOR,
-    ConfigError,
-    Diagnostic,
-    RouterError,
-    StoreUnavailable,
-    UsageError,
-)
+from router.errors import NO_DESCRIPTOR, ConfigError, RouterError, StoreUnavailable, UsageError
 from router.log import Log
 from router.metrics import Metrics
 from router.model.settings import ServerSettings
@@ -201,19 +194,19 @@ class Reloader:
         counts = Counter(one.severity for one in live.findings)
         self._metrics.in_force(live.ruleset.generation, now, counts)
         self.state.findings = len(live.findings)
-        self._log_findings(live.findings)
+        self._log_findings(live)
         self._metrics.awaited(
             one.settings.shown_provider
             for one in live.by_path.values()
             if one.provider.ack_within_s is not None
         )
 
-    def _log_findings(self, findings: tuple[Diagnostic, ...]) -> None:
-        for one in findings[:FINDINGS_SHOWN]:
+    def _log_findings(self, live: LiveRuleset) -> None:
+        for one in live.findings[:FINDINGS_SHOWN]:
             fields = {"code": one.code, "place": f"{one.file}:{one.line}:{one.column}"}
             rule = {} if one.rule is None else {"rule": one.rule}
             self._log.at(one.severity, f"check: {one.message}", fields | rule)
-        if (more := len(findings) - FINDINGS_SHOWN) > 0:
+        if (more := len(live.findings) - FINDINGS_SHOWN) > 0:
             self._log.warning(f"check: and {more} more, which `router check` lists")
 
     async def _reloaded_to(self, old: Ruleset, live: LiveRuleset) -> None:

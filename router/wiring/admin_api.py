@@ -38,14 +38,7 @@ from router.web.pages.sessions import Sessions
 from router.web.signal import Signal
 from router.wiring.admin import masked
 
-CONTROLLERS = (
-    ListRoutes,
-    RecordRoutes,
-    ServerRoutes,
-    ChangeRoutes,
-    RecoveryRoutes,
-    FollowRoutes,
-)
+CONTROLLERS = (ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, RecoveryRoutes, FollowRoutes)
 
 
 def api(

@@ -53,10 +53,10 @@ class GenerationSource:
             known = fingerprints(ruleset, values, self._fingerprint_key)
         return LiveRuleset(ruleset, secrets, known, findings)
 
-    def build(self) -> tuple[LiveRuleset, list[str]]:
+    def build(self) -> LiveRuleset:
         """
-        The file as it is now, with its secrets' values and all that `check` finds in it but its
-        tests; and warnings of the values.
+        The file as it is now, with its secrets' values, whose warnings are logged, and all that
+        `check` finds in it but its tests.
 
         Raises:
             ConfigError: the file is wrong.
@@ -82,7 +82,9 @@ class GenerationSource:
             raise SecretMissing("\n".join(filter(None, (str(error), missing)))) from None
         if missing is not None:
             raise SecretMissing(missing)
-        return self._live(loaded.ruleset, secrets, loaded.diagnostics), warnings
+        for warning in warnings:
+            logs.get("router").warning(warning)
+        return self._live(loaded.ruleset, secrets, loaded.diagnostics)
 
     def rebuild(self, kept: Generation) -> Ruleset | None:
         """A generation of the store, compiled again; None: it does not compile any more."""
