@@ -1,10 +1,8 @@
 """What the router counts: one verb a thing that happens."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-from router.errors import Severity
 from router.metrics.registry import MetricFactory
 from router.metrics.samples import Durations, Evaluations
 
@@ -188,9 +186,6 @@ class Metrics:
         self._generation = made.gauge(
             "router_ruleset_info", "The generation in force", "generation"
         )
-        self._findings = made.gauge(
-            "router_rules_findings", "What check finds in the rules in force", "severity"
-        )
         self._reload_ok = made.gauge(
             "router_reload_ok", "0: the last reload failed, older rules are in force"
         )
@@ -273,15 +268,10 @@ class Metrics:
         """A reload succeeded."""
         self._reloads.add("ok")
 
-    def in_force(self, generation: str, at: int, findings: Counter[Severity]) -> None:
-        """
-        The ruleset that decides, the Unix millisecond at which it was read, and how much `check`
-        finds in it, by severity.
-        """
+    def in_force(self, generation: str, at: int) -> None:
+        """The ruleset that decides, and the Unix millisecond at which it was read."""
         self._generation.clear()
         self._generation.labels(generation).set(1)
-        for severity in get_args(Severity):
-            self._findings.labels(severity).set(findings[severity])
         self._reload_ok.set(1)
         self._reloaded_at.set(at / 1000)
 

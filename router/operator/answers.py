@@ -286,8 +286,7 @@ class ReloadState(msgspec.Struct):
 
     `succeeded_at` is when the rules in force were read, `failures` how many reloads failed since,
     `changes` what the last one that changed anything changed, by names. `unread` is why the last
-    one could not even read the files, for now: that says nothing about the rules. `findings`
-    counts what `check` finds in the rules in force; the log has the first of it.
+    one could not even read the files, for now: that says nothing about the rules.
     """
 
     ok: bool = True
@@ -297,7 +296,6 @@ class ReloadState(msgspec.Struct):
     failures: int = 0
     changes: dict[str, Any] = {}
     unread: str | None = None
-    findings: int = 0
 
 
 class StoreFile(msgspec.Struct, frozen=True):

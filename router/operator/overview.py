@@ -209,5 +209,5 @@ async def rules_in_force(
         at,
         error,
         reload.at if error else None,
-        reload.findings,
+        len(live.current.findings),
     )

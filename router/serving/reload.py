@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -191,9 +190,7 @@ class Reloader:
         )
 
     def _in_force(self, live: LiveRuleset, now: int) -> None:
-        counts = Counter(one.severity for one in live.findings)
-        self._metrics.in_force(live.ruleset.generation, now, counts)
-        self.state.findings = len(live.findings)
+        self._metrics.in_force(live.ruleset.generation, now)
         self._log_findings(live)
         self._metrics.awaited(
             one.settings.shown_provider

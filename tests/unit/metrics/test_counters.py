@@ -1,7 +1,6 @@
 import re
 import subprocess
 import sys
-from collections import Counter
 
 import prometheus_client
 import pytest
@@ -33,7 +32,7 @@ def test_each_verb_moves_its_sample() -> None:
     m.lease_lost()
     m.clock_stepped()
     m.reloaded()
-    m.in_force("aa", 1000, Counter())
+    m.in_force("aa", 1000)
     assert m.value("router_reload_ok") == 1
     m.reload_failed()
     assert (m.value("router_reload_ok"), m.value("router_reload_timestamp_seconds")) == (0, 1)
@@ -92,14 +91,12 @@ def test_evaluations_are_reported_by_rule_however_they_were_counted() -> None:
 def test_only_the_generation_in_force_is_shown() -> None:
     m = Metrics()
     m.reloaded()
-    m.in_force("aa", 1000, Counter({"error": 1}))
+    m.in_force("aa", 1000)
     m.reloaded()
-    m.in_force("bb", 1000, Counter({"warning": 3}))
+    m.in_force("bb", 1000)
     text = m.render().decode()
     assert 'router_ruleset_info{generation="bb"} 1.0' in text
     assert 'generation="aa"' not in text
-    assert 'router_rules_findings{severity="error"} 0.0' in text
-    assert 'router_rules_findings{severity="warning"} 3.0' in text
 
 
 def test_a_watched_value_is_asked_for_when_shown() -> None:
