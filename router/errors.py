@@ -52,7 +52,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
     `line` and `column` start at 1 and count characters; `width` is how many characters the caret
     underlines. `hint` is the way to mend it ("did you mean 'when'?"), `fix` the same as a change
-    if only one is right, `source` the line itself.
+    if only one is right, `source` the line itself, `rule` the rule that it stands in, if any.
     """
 
     code: str
@@ -65,6 +65,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     hint: str | None = None
     source: str | None = None
     fix: Fix | None = None
+    rule: str | None = None
 
 
 class RouterError(Exception):

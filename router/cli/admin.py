@@ -15,7 +15,7 @@ from router.cli.output import note
 from router.errors import BY_WORD, NotFound, StoreUnavailable, UsageError, os_errors_refused
 from router.model.settings import local_url
 from router.operator.answers import ExportPage, JobOutput, RefusalList, RefusedRequest, ServerState
-from router.operator.times import undated
+from router.operator.times import decoded
 from router.web.tls import first_certificate
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class AdminClient:
 def _decoded(response: "httpx.Response", kind: type[T]) -> T:
     _checked(response)
     try:
-        return msgspec.convert(undated(msgspec.json.decode(response.content), kind), kind)
+        return decoded(response.content, kind)
     except msgspec.ValidationError as error:
         raise click.ClickException(
             f"{response.url} is of another version than this command: {error}"

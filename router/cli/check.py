@@ -15,6 +15,7 @@ from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from router.config import Loaded
+    from router.config.schema import FileEntry
     from router.rules.ruleset import Ruleset
 
 
@@ -24,6 +25,7 @@ class CheckFlags(msgspec.Struct, frozen=True):
     strict: bool
     format_: str | None
     fix: bool
+    show: bool
     code: str | None
 
 
@@ -44,6 +46,11 @@ FORMATS = ("text", "json", "github", "sarif")
     "--fix", is_flag=True, help="Mend what has one right answer: a diff, then a question."
 )
 @consent_options
+@click.option(
+    "--show",
+    is_flag=True,
+    help="Print the file as it counts: includes, shared actions and defaults written out.",
+)
 @click.option("--explain", "code", metavar="CODE", help="Print the page of a code, nothing else.")
 def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: Any) -> None:
     """
@@ -55,6 +62,8 @@ def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: 
     if asked.code is not None:
         click.echo(_page(asked.code))
         return
+    if asked.show and (asked.fix or len(files) > 1):
+        raise UsageError("--show takes one file, and no --fix")
     if (consent.yes or consent.dry_run) and not asked.fix:
         raise UsageError("--yes and --dry-run go with --fix")
     for file in files:
@@ -67,13 +76,30 @@ def check(*, files: tuple[str, ...], place: Options, consent: Consent, **given: 
 
         fix_files(places, consent, quiet=format_ != "text")
     results = [(p, p.loaded(thorough=True, tests=True)) for p in places]
+    if asked.show and (effective := results[0][1].file) is not None:
+        click.echo(_effective(places[0], effective), nl=False)
+        return
     _print(results, format_, strict=asked.strict)
     if any(_is_wrong(loaded, strict=asked.strict) for _, loaded in results):
         raise click.exceptions.Exit(1)
 
 
 def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:
-    return loaded.ruleset is None or (strict and bool(loaded.diagnostics))
+    if loaded.ruleset is None:
+        return True
+    return any(strict or one.severity == "error" for one in loaded.diagnostics)
+
+
+def _effective(place: Options, file: "FileEntry") -> str:
+    from router.config.effective import EffectiveFile
+
+    def is_set(key: str, name: str) -> bool:
+        if key == "env":
+            return bool(place.environ.get(name))
+        beside = place.rules.parent if key == "file" else place.environ.get("CREDENTIALS_DIRECTORY")
+        return beside is not None and Path(beside, name).is_file()
+
+    return EffectiveFile(file, is_set).text()
 
 
 def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: bool) -> None:

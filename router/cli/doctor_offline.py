@@ -97,7 +97,7 @@ def of_secrets(
             )
         else:
             yield _of_secret(ref, ruleset.providers[endpoint.provider], environ, dev_file, now_ms)
-    if refs and all(ref.until is not None and ref.until <= now_ms for ref in refs):
+    if endpoint in ruleset.unverifiable(now_ms):
         yield problem(
             "secrets",
             "every secret has ended (`until`): all deliveries are refused",

@@ -65,6 +65,7 @@ class Options(msgspec.Struct, frozen=True):
         Raises:
             UsageError: it cannot be read.
         """
+        from router.clock import SystemClock
         from router.wiring.rules import read_rules
 
         if self.rules == Path(DEFAULT_RULES) and not self.rules.exists():
@@ -79,6 +80,7 @@ class Options(msgspec.Struct, frozen=True):
             overrides=self.overrides(),
             tests=tests,
             thorough=thorough,
+            now=SystemClock().now(),
             changed=changed or {},
         )
 

@@ -37,5 +37,5 @@ def status(*, place: Options, check: bool) -> None:
     else:
         size = shutil.get_terminal_size() if sys.stdout.isatty() else PIPED
         click.echo("\n".join(StatusText(found, size, when).lines()))
-    if check and found.attention:
+    if check and any(one.kind != "check" for one in found.attention):
         raise click.exceptions.Exit(1)

@@ -40,7 +40,7 @@ class LoadContext:
     `written` where each template stands, by its text.
     `reworked` are the providers of endpoints whose `verify` has keys, by the position of the
     endpoint. `tested`: tests are about to run or are judged, so the files that they need,
-    `test_data`, are read.
+    `test_data`, are read. `now` is the time that a file is judged at, if it is.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class LoadContext:
         self.nullable: set[int] = set()
         self.reworked: dict[int, Provider] = {}
         self.tested = False
+        self.now: int | None = None
         self.test_data: set[str] = set()
         # Faults of one scalar share its table: a long template may have thousands.
         self._mapped: tuple[Node, Sequence[int]] = (file.node, [])

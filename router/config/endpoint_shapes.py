@@ -20,7 +20,7 @@ class ShapeFiles:
     """
     The shape files of the endpoints of one load, each read when it is first asked for.
 
-    Only a thorough load reports what is wrong with a file: a router that serves needs none.
+    Only `check` reports what is wrong with a file: a router that serves needs none.
     """
 
     def __init__(self, context: LoadContext) -> None:
@@ -48,7 +48,7 @@ class ShapeFiles:
         if name not in self._read:
             path = str(Path(self._context.report.source.path).parent / name)
             report, self._read[name] = _parsed(self._files, name, path)
-            if self._context.thorough:
+            if self._context.thorough and self._context.tested:
                 self._context.report.found += report.found
                 self._context.report.failed |= report.failed
         return self._read[name]

@@ -47,13 +47,15 @@ class Loaded(msgspec.Struct, frozen=True):
     """
     What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
 
-    `test_data` are the files of payloads and snapshots that these need.
+    `test_data` are the files of payloads and snapshots that these need. `file` is what was read,
+    with all that it includes; None if there is any error.
     """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
     trials: tuple[Trial, ...] = ()
     test_data: frozenset[str] = frozenset()
+    file: FileEntry | None = None
 
 
 def load(
@@ -65,6 +67,7 @@ def load(
     files: Files | None = None,
     tests: bool = False,
     thorough: bool = False,
+    now: int | None = None,
 ) -> Loaded:
     """
     Read a rules file and what it includes.
@@ -74,12 +77,14 @@ def load(
     targets without an address call the local sink. Included files come from `files`, by default
     that folder; `tests` reads files of tests beside them too. `thorough` also makes what the
     actions send from samples, and looks for the programs that they run and for unused pragmas.
+    With `now` (Unix milliseconds) it also says which secrets have expired. A thorough load without
+    `tests` is a server's: it gives every finding about a file that can be used.
     """
     with _without_collecting():
         report = Report(Source(text, path))
         files = files or FolderFiles(Path(path).absolute().parent)
         with suppress(MemoryError):
-            return _load(report, env, files, dev=dev, tests=tests, thorough=thorough)
+            return _load(report, env, files, dev=dev, tests=tests, thorough=thorough, now=now)
         report = Report(Source(text, path))
         report.error("too-big", NO_MEMORY, 0, 1)
         return Loaded(None, report.sorted())
@@ -93,6 +98,7 @@ def _load(
     dev: bool,
     tests: bool,
     thorough: bool,
+    now: int | None,
 ) -> Loaded:
     text, suggest, bounds = report.source.text, Suggester(), Bounds()
     decoder = Decoder(report, suggest, PARSERS, FOREIGN | REFUSED, FURTHER)
@@ -106,7 +112,8 @@ def _load(
     context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
     context.files, context.included = files, included
     context.thorough = thorough
-    context.tested = tests or thorough
+    context.tested, context.now = tests, now
+    report.rules = [(r.node.start, r.node.end, r.id.value) for r in file.rules or () if r.id]
     compiled, senders = _compile(context, text)
     ruleset = compiled.ruleset
     run_checks(compiled, "always")
@@ -121,7 +128,7 @@ def _load(
         check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()
-    return Loaded(ruleset, report.sorted(), trials, named)
+    return Loaded(ruleset, report.sorted(), trials, named, file)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ Wanted = Literal["succeeded", "dead", "ended"]
 """How a predecessor must end: `ended` takes any end, a cancellation too."""
 
 
-class Predecessor(msgspec.Struct, frozen=True, array_like=True):
+class Predecessor(msgspec.Struct, frozen=True):
     """A predecessor of a job: an action of the same run, and how it must end."""
 
     action: str

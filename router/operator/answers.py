@@ -349,7 +349,7 @@ class RefusedRequest(msgspec.Struct, frozen=True):
     cut: bool
 
 
-class JobOutput(msgspec.Struct, frozen=True, omit_defaults=True):
+class JobOutput(msgspec.Struct, frozen=True):
     """
     What a job's command has written; `next` is the `after` of the next question. It does not run,
     as far as this router knows, where another one runs it.

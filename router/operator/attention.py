@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from router.clock import Clock
 from router.legible import moment, span
+from router.model.settings import Endpoint
 from router.model.target import TargetRow
 from router.operator.node_rows import NodeRow
 from router.operator.overview_answer import (
@@ -41,6 +42,21 @@ def of_rules(rules: RulesInForce) -> Iterator[Attention]:
     if rules.error is not None:
         text = "the last reload failed; the rules before it stay in force"
         yield Attention("reload", text, "router check")
+
+
+def of_secrets(endpoints: Iterable[Endpoint]) -> Iterator[Attention]:
+    """All secrets of these endpoints have expired."""
+    for endpoint in endpoints:
+        name = endpoint.name
+        text = f"the endpoint {name} refuses every delivery: all of its secrets have expired"
+        yield Attention("secret", text, f"router doctor {name}", name)
+
+
+def of_findings(count: int) -> Iterator[Attention]:
+    """`check` finds something in the rules in force."""
+    if count:
+        words = "1 finding" if count == 1 else f"{count} findings"
+        yield Attention("check", f"check has {words} about the rules in force", "router check")
 
 
 def of_store(store: StoreFill, now: int) -> Iterator[Attention]:

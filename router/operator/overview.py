@@ -56,11 +56,13 @@ async def overview(
             *attention.of_hold(held=server.held),
             *server.clock,
             *attention.of_rules(rules),
+            *attention.of_secrets(live.current.ruleset.unverifiable(now)),
             *attention.of_store(fill, now),
             *attention.of_targets(targets, now),
             *attention.of_dead(dead),
             *attention.of_nodes(nodes),
             *attention.of_endpoints(endpoints.doubtful()),
+            *attention.of_findings(rules.findings),
         ),
         hour=hour,
         day=day,
@@ -202,5 +204,10 @@ async def rules_in_force(
         at = newest.at
     error = reload.error or reload.unread
     return answer.RulesInForce(
-        ruleset.generation, len(ruleset.rules), at, error, reload.at if error else None
+        ruleset.generation,
+        len(ruleset.rules),
+        at,
+        error,
+        reload.at if error else None,
+        len(live.current.findings),
     )

@@ -8,8 +8,8 @@ from router.model.target import TargetState
 from router.operator.node_rows import NodeRow
 
 AttentionKind = Literal[
-    "server", "held", "clock", "reload", "store", "target", "dead", "late", "node", "endpoint",
-    "refused",
+    "server", "held", "clock", "reload", "store", "secret", "target", "dead", "late", "node",
+    "endpoint", "refused", "check",
 ]  # fmt: skip
 """What is to be looked after: each has a page and a command that look closer."""
 
@@ -132,7 +132,8 @@ class StoreFill(msgspec.Struct, frozen=True):
 class RulesInForce(msgspec.Struct, frozen=True):
     """
     The rules that decide, how many they are, and when they came in force. `error` is why the last
-    reload failed, at `failed_at`; null: it did not.
+    reload failed, at `failed_at`; null: it did not. `findings` counts what `router check`
+    finds in them.
     """
 
     generation: str
@@ -140,6 +141,7 @@ class RulesInForce(msgspec.Struct, frozen=True):
     in_force_at: int | None
     error: str | None
     failed_at: int | None
+    findings: int = 0
 
 
 class Overview(msgspec.Struct, frozen=True):

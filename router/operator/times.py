@@ -1,13 +1,15 @@
 """Times of our own records: RFC 3339 in JSON, Unix milliseconds inside."""
 
 from collections.abc import Iterator
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
 from router.errors import UsageError
 from router.legible import exact
 from router.store.time_text import instant
+
+T = TypeVar("T")
 
 _BEYOND = 10**15
 """Above all times in milliseconds and all counts."""
@@ -37,18 +39,24 @@ def dates(record: dict[str, Any]) -> dict[str, Any]:
     return {n: exact(v) if is_time(n) and type(v) is int else v for n, v in record.items()}
 
 
-def undated(value: Any, kind: Any) -> Any:
+def decoded(data: bytes, kind: type[T]) -> T:
     """
-    Decoded JSON of this kind of record, its times as Unix milliseconds again.
+    The record of this kind whose `dated` JSON this is.
 
     Raises:
         UsageError: a time is none, or a number of the record is beyond all times and counts.
+        msgspec.MsgspecError, UnicodeDecodeError, RecursionError: it is no such record.
     """
+    return msgspec.convert(_undated(msgspec.json.decode(data), kind), kind)
+
+
+def _undated(value: Any, kind: Any) -> Any:
+    """Decoded JSON, its times as Unix milliseconds again."""
     match value:
         case list():
-            return [undated(one, kind) for one in value]
+            return [_undated(one, kind) for one in value]
         case dict() if get_origin(kind) is dict:
-            return {name: undated(one, get_args(kind)[1]) for name, one in value.items()}
+            return {name: _undated(one, get_args(kind)[1]) for name, one in value.items()}
         case dict():
             fields = (msgspec.structs.fields(record) for record in _records(kind))
             types = {field.encode_name: field.type for some in fields for field in some}
@@ -61,7 +69,7 @@ def _read(name: str, value: Any, kind: Any) -> Any:
         return instant(value, 0)
     if isinstance(value, int) and abs(value) >= _BEYOND:
         raise UsageError(f"{name} has more than 15 digits")
-    return undated(value, kind)
+    return _undated(value, kind)
 
 
 def _records(kind: Any) -> Iterator[type[msgspec.Struct]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from router.errors import Diagnostic
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall, Rendering
 from router.model.delivery import LiveSecret
@@ -104,7 +105,8 @@ class LiveRuleset:
     One generation, in force: ruleset, matcher, secrets, and the table of addresses.
 
     `own` is the endpoint of the router's own events, which has no address; None: no rule wants any.
-    `fingerprints` are those of its secrets, where other nodes are to compare them.
+    `fingerprints` are those of its secrets, where other nodes are to compare them. `findings` are
+    what `check` has to say about the file that it was read from.
     """
 
     def __init__(
@@ -112,10 +114,12 @@ class LiveRuleset:
         ruleset: Ruleset,
         secrets: SecretValues,
         fingerprints: Mapping[str, tuple[str, ...]] = {},
+        findings: tuple[Diagnostic, ...] = (),
     ) -> None:
         self.ruleset = ruleset
         self.secrets = secrets
         self.fingerprints = fingerprints
+        self.findings = findings
         self.matcher = Matcher(ruleset)
         endpoints = {name: self._live(one) for name, one in ruleset.endpoints.items()}
         self.by_path = {

@@ -55,6 +55,15 @@ class Ruleset(msgspec.Struct, frozen=True):
         provider = self.provider_name(delivery.endpoint, delivery.provider)
         return delivery_roots(delivery, self.variables, provider)
 
+    def expired(self, now: int) -> set[str]:
+        """The secrets that verify nothing at this Unix millisecond, as their `until` is past."""
+        return {one.name for one in self.secrets.values() if one.until and one.until <= now}
+
+    def unverifiable(self, now: int) -> list[Endpoint]:
+        """The endpoints that refuse every delivery then: all of their secrets have expired."""
+        expired = self.expired(now)
+        return [e for e in self.endpoints.values() if e.secrets and expired.issuperset(e.secrets)]
+
     @property
     def addressed(self) -> dict[str, Endpoint]:
         """The endpoints that senders reach: all but the router's own."""

@@ -27,6 +27,7 @@ READS = 5
 """How often files that change while they are read are read again."""
 
 NAMES_SHOWN = 50
+FINDINGS_SHOWN = 20
 # Only a restart applies these.
 _NEEDS_RESTART = (
     *("listen", "admin", "admin_hosts", "tls", "admin_tls"),
@@ -190,11 +191,20 @@ class Reloader:
 
     def _in_force(self, live: LiveRuleset, now: int) -> None:
         self._metrics.in_force(live.ruleset.generation, now)
+        self._log_findings(live)
         self._metrics.awaited(
             one.settings.shown_provider
             for one in live.by_path.values()
             if one.provider.ack_within_s is not None
         )
+
+    def _log_findings(self, live: LiveRuleset) -> None:
+        for one in live.findings[:FINDINGS_SHOWN]:
+            fields = {"code": one.code, "place": f"{one.file}:{one.line}:{one.column}"}
+            rule = {} if one.rule is None else {"rule": one.rule}
+            self._log.at(one.severity, f"check: {one.message}", fields | rule)
+        if (more := len(live.findings) - FINDINGS_SHOWN) > 0:
+            self._log.warning(f"check: and {more} more, which `router check` lists")
 
     async def _reloaded_to(self, old: Ruleset, live: LiveRuleset) -> None:
         state, new, now = self.state, live.ruleset, self._clock.now()

@@ -38,6 +38,8 @@ from router.web.pages.sessions import Sessions
 from router.web.signal import Signal
 from router.wiring.admin import masked
 
+CONTROLLERS = (ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, RecoveryRoutes, FollowRoutes)
+
 
 def api(
     pages: Services,
@@ -48,7 +50,7 @@ def api(
 ) -> Litestar:
     """Everything that every router answers there."""
     made = admin_api(
-        [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, RecoveryRoutes, FollowRoutes],
+        CONTROLLERS,
         {
             "questions": pages.questions,
             "verbs": pages.verbs,

@@ -1,5 +1,6 @@
 """What metrics show of how things stand, read when somebody looks."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from router.dispatch import Dispatcher
@@ -15,9 +16,15 @@ STATES: Mapping[str, int] = {"healthy": 0, "recovering": 1, "failing": 2, "pause
 
 
 def measure_parts(
-    metrics: Metrics, dispatch: Dispatcher, certificates: Iterable[Certificate]
+    metrics: Metrics, live: LiveRef, dispatch: Dispatcher, certificates: Iterable[Certificate]
 ) -> None:
-    """The states of targets, and when the listeners' certificates end."""
+    """What `check` finds, the states of targets, and when the listeners' certificates end."""
+    metrics.watch_each(
+        "rules_findings",
+        "What check finds in the rules in force",
+        "severity",
+        lambda: {"error": 0, "warning": 0} | Counter(d.severity for d in live.current.findings),
+    )
     metrics.watch_each(
         "target_state",
         "0 healthy, 1 recovering, 2 failing, 3 paused",

@@ -54,12 +54,12 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         options.rules, environ=environ, dev=options.dev, overrides=options.overrides
     )
     with leaving_at_once():
-        live, warnings = source.build()
+        live = source.build()
         if sys.platform != "win32":
             import uvloop  # noqa: PLC0415 - only a server needs it
 
-            return uvloop.run(_serve(options, source, live, warnings))
-        return asyncio.run(_serve(options, source, live, warnings))
+            return uvloop.run(_serve(options, source, live))
+        return asyncio.run(_serve(options, source, live))
 
 
 @contextmanager
@@ -80,9 +80,7 @@ def leaving_at_once() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-async def _serve(
-    options: ServeOptions, source: GenerationSource, live: LiveRuleset, warnings: list[str]
-) -> int:
+async def _serve(options: ServeOptions, source: GenerationSource, live: LiveRuleset) -> int:
     clock, metrics, log = steady(), Metrics(), logs.get("router")
     address = live.ruleset.server.store
     try:
@@ -93,7 +91,7 @@ async def _serve(
             "manager do so until it works"
         ) from error
     try:
-        code = await _with_store(options, source, live, warnings, store, clock, metrics)
+        code = await _with_store(options, source, live, store, clock, metrics)
     finally:
         await store.close()
     if code == 0 and store.failure.done():  # by the very last write; the next start mends it
@@ -107,7 +105,6 @@ async def _with_store(
     options: ServeOptions,
     source: GenerationSource,
     live: LiveRuleset,
-    warnings: list[str],
     store: Store,
     clock: SteadyClock,
     metrics: Metrics,
@@ -115,8 +112,6 @@ async def _with_store(
     address = live.ruleset.server.store
     await _keep_apart(store, address, dry=options.dry)
     log = logs.get("router")
-    for warning in warnings:
-        log.warning(warning)
     if store.shared:
         live = await asyncio.to_thread(source.fingerprinted, live, store.fingerprint_key)
     joined = await join(store, node_card(live, node_name(address)), clock)

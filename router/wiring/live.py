@@ -6,7 +6,7 @@ from pathlib import Path
 
 from router import __version__
 from router import log as logs
-from router.clock import Clock
+from router.clock import Clock, SystemClock
 from router.config import KeptFiles, Loaded, load
 from router.errors import (
     ConfigError,
@@ -42,17 +42,21 @@ class GenerationSource:
     def fingerprinted(self, live: LiveRuleset, key: bytes) -> LiveRuleset:
         """Fingerprint the secrets of this generation, and of each that is built from now on."""
         self._fingerprint_key = key
-        return self._live(live.ruleset, live.secrets)
+        return self._live(live.ruleset, live.secrets, live.findings)
 
-    def _live(self, ruleset: Ruleset, secrets: SecretValues) -> LiveRuleset:
-        if not self._fingerprint_key:
-            return LiveRuleset(ruleset, secrets)
-        values = {name: secrets.value(name) for name in ruleset.secrets}
-        return LiveRuleset(ruleset, secrets, fingerprints(ruleset, values, self._fingerprint_key))
+    def _live(
+        self, ruleset: Ruleset, secrets: SecretValues, findings: tuple[Diagnostic, ...]
+    ) -> LiveRuleset:
+        known: Mapping[str, tuple[str, ...]] = {}
+        if self._fingerprint_key:
+            values = {name: secrets.value(name) for name in ruleset.secrets}
+            known = fingerprints(ruleset, values, self._fingerprint_key)
+        return LiveRuleset(ruleset, secrets, known, findings)
 
-    def build(self) -> tuple[LiveRuleset, list[str]]:
+    def build(self) -> LiveRuleset:
         """
-        The file as it is now, with its secrets' values, and the warnings of both.
+        The file as it is now, with its secrets' values, whose warnings are logged, and all that
+        `check` finds in it but its tests.
 
         Raises:
             ConfigError: the file is wrong.
@@ -60,7 +64,12 @@ class GenerationSource:
             UsageError: the file cannot be read.
         """
         loaded = read_rules(
-            self.path, environ=self.environ, dev=self.dev, overrides=self._overrides
+            self.path,
+            environ=self.environ,
+            dev=self.dev,
+            overrides=self._overrides,
+            thorough=True,
+            now=SystemClock().now(),
         )
         if loaded.ruleset is None:
             raise ConfigError(self._with_unset_secrets(loaded.diagnostics))
@@ -73,7 +82,9 @@ class GenerationSource:
             raise SecretMissing("\n".join(filter(None, (str(error), missing)))) from None
         if missing is not None:
             raise SecretMissing(missing)
-        return self._live(loaded.ruleset, secrets), warnings
+        for warning in warnings:
+            logs.get("router").warning(warning)
+        return self._live(loaded.ruleset, secrets, loaded.diagnostics)
 
     def rebuild(self, kept: Generation) -> Ruleset | None:
         """A generation of the store, compiled again; None: it does not compile any more."""

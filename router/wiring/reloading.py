@@ -3,7 +3,6 @@
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 
-from router import log
 from router.config import render_text
 from router.operator.answers import ReloadState
 from router.rules.live import LiveRef, LiveRuleset
@@ -48,9 +47,7 @@ def reload_steps(
         return await after()
 
     def built() -> LiveRuleset:
-        new, warnings = source.build()
-        for warning in warnings:
-            log.get("router").warning(warning)
+        new = source.build()
         fresh[:] = [(one, one.read()) for one in certificates]
         return new
 

@@ -40,11 +40,13 @@ def read_rules(
     overrides: Overrides = NO_OVERRIDES,
     tests: bool = False,
     thorough: bool = False,
+    now: int | None = None,
     changed: Mapping[str, str] = NO_TEXTS,
 ) -> Loaded:
     """
     Load and check a rules file and what it includes; `tests`: also the files of tests beside them;
-    `thorough`: as `router check` does; `changed`: with these texts in place of those files' own.
+    `thorough`: as `router check` does, at the time `now`; `changed`: with these texts in place of
+    those files' own.
 
     Raises:
         UsageError: the file cannot be read, or the command line asks for what cannot be.
@@ -62,6 +64,7 @@ def read_rules(
         files=FolderFiles(path.absolute().parent, texts),
         tests=tests,
         thorough=thorough,
+        now=now,
     )
     if loaded.ruleset is None:
         return loaded

@@ -243,7 +243,7 @@ class Server:
             store=store, live=live, clock=clock, log=logs.get("redact"), claimed=self._claimed
         )
         measure_store(metrics, live, store, lambda: self.upkeep.size)
-        measure_parts(metrics, self.dispatch, self.certificates)
+        measure_parts(metrics, live, self.dispatch, self.certificates)
         self.counting = CounterWriter(
             metrics.rule_totals,
             lambda: (rule.id for rule in live.current.ruleset.rules),

@@ -1,5 +1,6 @@
 """How a schema is written: a class for each mapping of the file, a field for each key."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
@@ -164,6 +165,12 @@ class EntryKey(msgspec.Struct, frozen=True):
     about: str | None = None
     limits: msgspec.Meta = msgspec.Meta()
     examples: list[Any] | None = None
+
+    @property
+    def default(self) -> str | None:
+        """The value that its description names as the default, as it is written in a file."""
+        found = re.search(r"Default (\S+?(?:; charset=\S+?)?)(?:\.$|; )", self.about or "")
+        return None if found is None or found[1] == "the" else found[1]
 
 
 class OpenEntry(Entry):

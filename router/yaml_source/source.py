@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from router.errors import Diagnostic, Fix, Severity
 from router.suggest import FixHint, Span
@@ -120,7 +121,7 @@ class Report:
     Collects faults of one source; never stops anybody.
 
     Keeps the first `REPORTED_MAX`, so that a file of two million mistakes ends in time.
-    `documents` are the nodes of what has been read.
+    `documents` are the nodes of what has been read, `rules` each rule's offsets and id.
     """
 
     def __init__(self, source: Source) -> None:
@@ -128,6 +129,7 @@ class Report:
         self.found: list[Diagnostic] = []
         self.failed = False
         self.documents: list[Node] = []
+        self.rules: list[tuple[int, int, str]] = []
         self._silent: Callable[[Diagnostic], bool] | None = None
 
     @property
@@ -165,11 +167,16 @@ class Report:
             hint=None if hint is None else without_secrets(str(hint)),
             source=text,
             fix=self._fix(hint, span) if isinstance(hint, FixHint) else None,
+            rule=self._rule_at(span[0]),
         )
         if self._silent is not None and self._silent(diagnostic):
             return False
         self.found.append(diagnostic)
         return True
+
+    def _rule_at(self, offset: int) -> str | None:
+        number = bisect_right(self.rules, offset, key=itemgetter(0)) - 1
+        return self.rules[number][2] if number >= 0 and offset < self.rules[number][1] else None
 
     def _fix(self, hint: FixHint, span: Span) -> Fix | None:
         """None where more than a name or a line would go, or a password would be shown."""

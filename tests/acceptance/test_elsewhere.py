@@ -20,7 +20,11 @@ HERE = "rules: [{id: here, from: shop, actions: {log: hi}}]\n"
 THERE = """
 targets: {{erp: {{url: "http://127.0.0.1:9/"}}}}
 rules:
-  - {{id: hopeless, from: shop, actions: {{shell: {{argv: ["false"]}}}}}}
+  - id: hopeless
+    from: shop
+    actions:
+      - {{id: say, shell: {{argv: [echo, '{{"n": 1.50}}']}}}}
+      - {{id: fail, after: say, shell: {{argv: ["false"]}}}}
   - id: slow
     from: shop
     actions:
@@ -102,6 +106,7 @@ def test_what_is_listed_and_shown_is_of_the_server(
     assert rules["hopeless"]["matched"] == 1
     assert machines.listed("audit") == []
     for words in (
+        ["dead", "--list"],
         ["show", delivery["id"], "--json"],
         ["show", delivery["id"][4:20]],
         ["show", machines.listed("dead", "--list")[0]["id"]],

@@ -103,4 +103,20 @@ CHECKING = (
         ),
         "golden/test_golden.py::test_a_wrong_file_is_answered_like_this",
     ),
+    defect(
+        335,
+        "the effective file hands an action's parameters to nobody",
+        Edit(
+            "router/config/effective.py",
+            "return shared.given is not None or any(",
+            "return shared.given is not None and any(",
+        ),
+        "unit/cli/test_check.py::test_the_effective_file_has_all_files_and_no_value_of_any_secret",
+    ),
+    defect(
+        336,
+        "the effective file shows a secret that somebody wrote into the rules file",
+        Edit("router/config/effective.py", "    value = without_secrets(value)\n", ""),
+        "unit/cli/test_check.py::test_the_effective_file_has_all_files_and_no_value_of_any_secret",
+    ),
 )

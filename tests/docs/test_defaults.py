@@ -80,11 +80,10 @@ def written(place: tuple[str | int, ...], key: str, value: Any) -> Any:
 def described() -> list[tuple[tuple[str | int, ...], str, str]]:
     """From what the keys say of themselves, which editors show: `Default 5s.`"""
     return [
-        (place, key.name, default[1])
+        (place, key.name, key.default)
         for kind, place in DESCRIBED.items()
         for key in keys_of(kind)
-        if (default := re.search(r"Default (\S+?(?:; charset=\S+?)?)(?:\.$|; )", key.about or ""))
-        and default[1] != "the"
+        if key.default is not None
     ]
 
 

@@ -117,7 +117,7 @@ async def serve(rules: Path, steps: Steps) -> int:
     clock = steady()
     options = launch.ServeOptions(rules)
     source = GenerationSource(rules, environ=os.environ, dev=False, overrides=options.overrides)
-    live, warnings = source.build()
+    live = source.build()
     metrics = Metrics()
 
     def committed(writes: int, seconds: float) -> None:
@@ -128,7 +128,7 @@ async def serve(rules: Path, steps: Steps) -> int:
     await store._writer.submit("work", lambda book: book.db.set_trace_callback(steps.statement))
     watched: Any = Watched(store, steps)
     try:
-        return await launch._with_store(options, source, live, warnings, watched, clock, metrics)
+        return await launch._with_store(options, source, live, watched, clock, metrics)
     finally:
         await store.close()
 

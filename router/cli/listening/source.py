@@ -11,7 +11,7 @@ import msgspec
 from router.cli.admin import no_answer
 from router.errors import RouterError, UsageError
 from router.operator.followed_answers import FollowedDeliveries
-from router.operator.times import undated
+from router.operator.times import decoded
 
 HEARTBEAT_S = 15.0
 """How often the router sends a heartbeat."""
@@ -77,8 +77,7 @@ class DeliverySource:
             raise ConnectionLost(_words(error)) from None
         _check(response.status_code, response.content)
         try:
-            found = undated(msgspec.json.decode(response.content), FollowedDeliveries)
-            return msgspec.convert(found, FollowedDeliveries)
+            return decoded(response.content, FollowedDeliveries)
         except msgspec.DecodeError:
             raise UsageError("the server answers, but not as a router's admin API") from None
 

@@ -15,6 +15,7 @@ from router.config.checks import (
     attempts,
     calls,
     commands,
+    expiry,
     lookalikes,
     names,
     rules,
@@ -152,6 +153,13 @@ CHECKS = (
         "answer-too-late",
         "Answers may take longer than an endpoint's sender waits for one.",
         attempts.answers_too_late,
+    ),
+    _warned("secret-expired", "A secret's `until` is past.", expiry.expired_secrets),
+    FileCheck(
+        "no-secret-left",
+        "The `until` of every secret of an endpoint is past: it refuses every delivery.",
+        expiry.endpoints_without_secret,
+        "thorough",
     ),
     _warned("secret-in-file", "A secret's value is written into the file.", calls.secrets_in_file),
     _warned(

@@ -15,7 +15,7 @@ from router.model.delivery import (
     Redaction,
     full_name,
 )
-from router.model.job import Attempt, Job, Predecessor
+from router.model.job import Attempt, Job, Predecessor, Wanted
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.common.damage import UNREADABLE, damaged
 from router.store.common.states import DELIVERY_STATES, OUTCOMES, STATES
@@ -73,7 +73,7 @@ decode_json = msgspec.json.Decoder(float_hook=Decimal).decode
 decode_meta = msgspec.msgpack.Decoder(Meta).decode
 """The meta column's value."""
 
-_needs = msgspec.json.Decoder(tuple[Predecessor, ...])
+_needs = msgspec.json.Decoder(tuple[tuple[str, Wanted], ...])
 _events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
 
 
@@ -236,13 +236,13 @@ def _waits_for(waits: int, after: tuple[Predecessor, ...], turn: str | None) -> 
 
 
 def encode_needs(needs: tuple[Predecessor, ...]) -> str | None:
-    """A job's needs column."""
-    return msgspec.json.encode(needs).decode() if needs else None
+    """A job's needs column: a list of pairs."""
+    return msgspec.json.encode([(n.action, n.wants) for n in needs]).decode() if needs else None
 
 
 def decode_needs(text: str | None) -> tuple[Predecessor, ...]:
     """The needs column's value."""
-    return _needs.decode(text) if text else ()
+    return tuple([Predecessor(*pair) for pair in _needs.decode(text)]) if text else ()
 
 
 def to_attempt(row: Sequence[Any]) -> Attempt:

@@ -17,7 +17,6 @@ from litestar.handlers import BaseRouteHandler
 from router import log
 from router.clock import Clock
 from router.errors import RouterError
-from router.operator import answers
 from router.operator.times import dated
 from router.web.admin.browsers import check_origin, header, is_on_this_machine
 from router.web.admin.callers import (
@@ -85,9 +84,7 @@ def masked(mask: Callable[[bytes], bytes]) -> type[Response[Any]]:
 
     class Masked(Response[Any]):
         def render(self, content: Any, media_type: str, *args: Any) -> bytes:
-            if not isinstance(content, answers.JobOutput):  # it has no times, and leaves out much
-                content = dated(content)
-            body = super().render(content, media_type, *args)
+            body = super().render(dated(content), media_type, *args)
             return mask(body) if media_type in (JSON, PROBLEM) else body
 
     return Masked

@@ -15,7 +15,7 @@ from litestar.params import SkipValidation
 from router.errors import StoreUnavailable
 from router.model.operations import Way
 from router.operator.requests import By
-from router.operator.times import undated
+from router.operator.times import decoded
 from router.web.admin.browsers import header
 from router.web.admin.callers import Caller
 from router.web.admin.problems import JSON, PROBLEM, ProblemDetails, Rejected
@@ -141,9 +141,7 @@ class StrictBody(AbstractDTO[T], Generic[T]):
         else:
             self._check_type()
         try:
-            return msgspec.convert(
-                undated(msgspec.json.decode(value), self.model_type), self.model_type
-            )
+            return decoded(value, self.model_type)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Rejected(400, f"the body is not what this takes: {error}") from None
 

@@ -14,7 +14,7 @@ SHOWN = 20
 SLOWEST_SHOWN = 5
 _CLOSER = {
     "held": "/jobs", "reload": "/reload", "store": "#store", "dead": "/dead", "node": "/nodes",
-    "refused": "/refused", "clock": "#store",
+    "refused": "/refused", "secret": "/refused", "check": "/reload", "clock": "#store",
 }  # fmt: skip
 
 

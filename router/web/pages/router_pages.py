@@ -15,7 +15,7 @@ from router.web.pages.request import Shown, action, page, see_other
 from router.web.signal_stream import SignalStream
 
 REFUSALS_SHOWN = 200
-GENERATIONS_SHOWN = 50
+GENERATIONS_SHOWN, FINDINGS_SHOWN = 50, 20
 TEXT_SHOWN = 262_144
 ROWS_SHOWN, QUIET_SHOWN = 300, 30
 FIND = QueryParameter("find", "Only names with this in them.")
@@ -85,7 +85,8 @@ class RouterPages(Controller):
         """How the last reload went, and the rules files that were in force."""
         found = await context.questions.generations(GENERATIONS_SHOWN)
         reload = (await context.running.status()).reload
-        return context.page("generations.html", found=found, reload=reload)
+        findings = context.live.current.findings[:FINDINGS_SHOWN]
+        return context.page("generations.html", found=found, reload=reload, findings=findings)
 
     @action("/reload")
     async def reload(self, context: Given[PageContext]) -> Shown:

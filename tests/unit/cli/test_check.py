@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.unit.cli.conftest import EXAMPLE, Router
 
 WARNS = """\
@@ -161,3 +163,120 @@ def test_bytes_that_are_no_text_are_pointed_at(router: Router, tmp_path: Path) -
     ran = router("check", path)
     assert ran.code == 1
     assert f"{path}:2:11: error unreadable-text" in ran.out
+
+
+PARTS = """\
+version: 1
+include: more.yaml
+server: {base_url: {env: BASE, default: "http://x.example"}, limits: {headers: 50}}
+secrets: {shop: {env: SHOP_SECRET}, old: {env: OLD, until: 2999-01-01}, key: {file: 'my #key.pem'}}
+vars: {main: {env: BRANCH, default: main}, data: {env: "1", other: [1.50, "007"]}}
+targets: {erp: {url: "https://erp.example.net", headers: {X-Key: ghp_%s}, timeout: 5s}}
+endpoints: {shop: {paths: /shop, provider: shopify, secrets: [shop, old, key]}}
+""" % ("a1" * 18)
+MORE = """\
+version: 1
+actions:
+  tell: {log: "it is {{ with.text }}"}
+  put: {http: {target: erp, json: {env: "5"}}, retry: short}
+rules:
+  - id: paid
+    from: shop
+    actions:
+      - use: put
+      - {id: again, use: put, after: put}
+      - {use: tell, with: {text: "{{ payload.id }}"}}
+tests: [{name: a, send: {endpoint: shop, event: orders/paid}, expect: {matched: [paid]}}]
+"""
+SHOWN = """\
+server:
+  base_url:
+    env: BASE  # not set
+    default: "http://x.example"
+  limits:
+    headers: 50
+"""
+THERE = """\
+vars:
+  main:
+    env: BRANCH  # set
+    default: main
+  data:
+    env: "1"
+    other:
+    - 1.50
+    - "007"
+actions:
+  tell:
+    log: "it is {{ with.text }}"
+secrets:
+  shop:
+    env: SHOP_SECRET  # set
+  old:
+    env: OLD  # not set
+    until: 2999-01-01
+  key:
+    file: 'my #key.pem'  # set
+targets:
+  erp:
+    url: "https://erp.example.net"
+    headers:
+      X-Key: '****************************************'
+    timeout: 5s
+    concurrency: 16  # default
+    breaker: on  # default
+"""
+RULES = """\
+rules:
+- id: paid
+  from: shop
+  actions:
+  - id: put
+    http:
+      target: erp
+      json:
+        env: "5"
+      method: POST  # default
+    retry: short
+  - id: again
+    http:
+      target: erp
+      json:
+        env: "5"
+      method: POST  # default
+    retry: short
+    after: put
+  - use: tell
+    with:
+      text: "{{ payload.id }}"
+"""
+
+
+def test_the_effective_file_has_all_files_and_no_value_of_any_secret(
+    router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my #key.pem").write_text("s3cret in a file")
+    (tmp_path / "more.yaml").write_text(MORE)
+    file = tmp_path / "rules.yaml"
+    file.write_text(PARTS)
+    monkeypatch.setenv("SHOP_SECRET", "s3cret of the shop")
+    monkeypatch.setenv("BRANCH", "s3cret-branch")
+    ran = router("check", "--show", file)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("version: 1\n" + SHOWN)
+    assert THERE in ran.out
+    assert RULES in ran.out
+    assert "include" not in ran.out
+    assert "tests:" not in ran.out.replace("require_tests:", "")
+    assert "s3cret" not in ran.out
+    again = tmp_path / "again.yaml"
+    again.write_text(ran.out)
+    assert router("check", again).code == 0
+
+
+def test_only_a_right_file_has_an_effective_one(router: Router, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\nrules: [{id: a, from: nowhere, actions: {log: hi}}]\n")
+    assert router("check", "--show", file).out == router("check", file).out
+    assert router("check", "--show", file).code == 1
+    assert router("check", "--show", file, EXAMPLE).code == 2

@@ -28,7 +28,7 @@ def loaded(folder: Path, condition: str, shapes: str = SHAPES, endpoints: str = 
     file.parent.mkdir(exist_ok=True)
     file.write_text(shapes, "utf-8")
     text = RULES.format(endpoints, condition)
-    return load(text, path=str(folder / "rules.yaml"), env={}, thorough=True)
+    return load(text, path=str(folder / "rules.yaml"), env={}, thorough=True, tests=True)
 
 
 def codes(found: Loaded) -> list[str]:

@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from router.model.activity import MINUTE_S, QUARTER_S, ActivityCount
 from router.model.job import Attempt, Settlement
-from router.model.settings import Endpoint
+from router.model.settings import Endpoint, SecretRef
 from router.operator.overview import ROWS_MAX
 from router.operator.overview_answer import Sums
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
@@ -68,3 +69,27 @@ async def test_trouble_is_found_beyond_the_places_that_are_shown() -> None:
     assert len(found.endpoints) == ROWS_MAX
     assert f"e{ROWS_MAX}" not in {one.name for one in found.endpoints}
     assert [(one.kind, one.name) for one in found.attention] == [("refused", f"e{ROWS_MAX}")]
+
+
+@pytest.mark.parametrize(
+    ("secrets", "until", "unverifiable"),
+    [
+        (("new",), NOW + 1, False),
+        (("new",), NOW, True),
+        (("new", "old"), NOW, True),
+        (("new", "old"), NOW + 1, False),
+        (("new", "old"), None, False),
+        ((), NOW, False),
+    ],
+)
+async def test_an_endpoint_whose_last_secret_ends_while_the_router_runs(
+    secrets: tuple[str, ...], until: int | None, unverifiable: bool
+) -> None:
+    clock = ManualClock(NOW)
+    refs = {"old": SecretRef("old", env="O", until=NOW - 1), "new": SecretRef("new", until=until)}
+    shop = Endpoint("shop", "shopify", ("/shop",), secrets)
+    ruleset = replace(a_ruleset(endpoints={"shop": shop}), secrets=refs)
+    live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
+    found = await questions_of(ModelStore(clock).reads, live, clock).overview()
+    said = [("secret", "shop", "router doctor shop")] if unverifiable else []
+    assert [(one.kind, one.name, one.command) for one in found.attention] == said

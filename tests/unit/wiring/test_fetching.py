@@ -61,7 +61,7 @@ class World:
         self.source = GenerationSource(
             self.path, environ=environ, dev=False, overrides=NO_OVERRIDES
         )
-        self.live = LiveRef(self.source.build()[0])
+        self.live = LiveRef(self.source.build())
 
     async def open(self, theirs: str = THEIRS) -> None:
         self.store = await open_store(str(self.path.parent / "router.db"), clock=self.clock)
@@ -113,7 +113,7 @@ async def test_after_a_reload_it_is_fetched_again_and_what_runs_goes_on(tmp_path
     await world.open()
     assert await world.knows()
     former = world.live.action_of(world.job)
-    world.live.swap(world.source.build()[0])
+    world.live.swap(world.source.build())
     assert not world.rules.knows(world.job)
     assert world.live.action_of(world.job) == former
     assert await world.knows()

@@ -46,7 +46,8 @@ def test_targets_and_certificates_show_how_they_stand(state: str, number: int) -
         SimpleNamespace(setting="server.tls", ends_at=9_000),
         SimpleNamespace(setting="server.admin.tls", ends_at=None),
     ]
-    measure_parts(metrics, dispatch, certificates)
+    live: Any = SimpleNamespace(current=SimpleNamespace(findings=[]))
+    measure_parts(metrics, live, dispatch, certificates)
     assert metrics.value("router_target_state", target="erp") == number
     assert metrics.value("router_target_deferred_total", target="erp") == 5
     text = metrics.render().decode()

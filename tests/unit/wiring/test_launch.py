@@ -74,7 +74,7 @@ async def test_a_database_that_is_away_ends_the_start_and_it_is_said_what_to_do(
     source = GenerationSource(rules, environ={}, dev=False, overrides=overrides)
     options = ServeOptions(rules=rules, dev=False, dry=False, overrides=overrides)
     with pytest.raises(StoreUnavailable) as raised:
-        await _serve(options, source, *source.build())
+        await _serve(options, source, source.build())
     said = str(raised.value)
     assert said.startswith("postgresql://127.0.0.1:1/ledger cannot be reached: ")
     assert "start it again" in said

@@ -29,7 +29,7 @@ async def test_it_leases_as_the_node_that_joined(tmp_path: Path, *, shared: bool
     path = tmp_path / "rules.yaml"
     path.write_text(RULES, encoding="utf-8")
     source = GenerationSource(path, environ={}, dev=False, overrides=Overrides())
-    live, _ = source.build()
+    live = source.build()
     clock = steady()
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     store.shared = shared

@@ -2,6 +2,7 @@
 
 import pytest
 
+from router.errors import Diagnostic
 from router.operator.overview_answer import Attention
 from router.web.pages.overview import closer
 from tests.unit.web.pages.rig import Rig, nodes
@@ -11,6 +12,8 @@ from tests.unit.web.pages.rig import Rig, nodes
     ("kind", "name", "path"),
     [
         ("reload", None, "/reload"),
+        ("check", None, "/reload"),
+        ("secret", "shop", "/refused"),
         ("store", None, "#store"),
         ("dead", None, "/dead"),
         ("node", "a", "/nodes"),
@@ -22,6 +25,17 @@ from tests.unit.web.pages.rig import Rig, nodes
 )
 def test_what_needs_a_person_leads_to_its_page(kind: str, name: str | None, path: str) -> None:
     assert closer(Attention(kind, "text", "command", name)) == path  # type: ignore[arg-type]
+
+
+async def test_what_check_finds_is_listed_with_the_reload(rig: Rig) -> None:
+    await rig.log_in("hidden")
+    assert "check finds" not in (await rig.get("/reload")).body.decode()
+    one = Diagnostic(code="never-true", message="it is <never>", file="r.yaml", line=3, column=5)
+    rig.world.live.current.findings = (one,)
+    text = " ".join(nodes((await rig.get("/")).body).text)
+    assert "check has 1 finding about the rules in force" in text
+    text = " ".join(" ".join(nodes((await rig.get("/reload")).body).text).split())
+    assert "r.yaml:3:5 error never-true : it is <never>" in text
 
 
 async def test_the_page(rig: Rig) -> None:
