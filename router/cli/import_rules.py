@@ -49,10 +49,10 @@ def webhook(
     file beside it that only you can read. Options that webhook has too mean what they mean there.
     """
     from router.cli.importing.hooks_file import UNSIGNED
-    from router.cli.importing.webhook import HooksText, imported
+    from router.cli.importing.webhook import imported
 
     secrets = secrets or (str(Path(output).with_suffix(".env")) if output else None)
-    made = imported([HooksText(_decoded(name), name) for name in hooks], _flags(given))
+    made = imported([(name, _decoded(name)) for name in hooks], _flags(given))
     if made.taken and not check:
         _write(made, output, secrets)
     _report(made, None if check else secrets, given["as_json"], printed=not (check or output))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.importing.webhook import HooksText, WebhookFlags, imported
+from router.cli.importing.webhook import WebhookFlags, imported
 from router.config import render_text
 from router.model.retry import CLIENT_ERROR_DELAYS, STANDARD
 from tests.acceptance.process import ROOT
@@ -46,7 +46,7 @@ def test_the_picture_of_a_retry_shows_the_policy() -> None:
 
 
 def test_a_hooks_file_becomes_the_rules_that_the_page_shows() -> None:
-    made = imported([HooksText(block(WEBHOOK, "json"), "hooks.json")], WebhookFlags())
+    made = imported([("hooks.json", block(WEBHOOK, "json"))], WebhookFlags())
     assert made.text == block(WEBHOOK, "yaml")
     assert render_text(made.listed) == block(WEBHOOK, "text")
     (variable,) = made.secrets

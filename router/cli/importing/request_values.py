@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 
-from router.cli.importing.formulas import Formula, every, some
 from router.cli.importing.hooks_file import Hook, HookParameter
 from router.expressions import encode_json
 from router.expressions.changes import quoted_step
@@ -11,8 +10,13 @@ from router.expressions.changes import quoted_step
 _USUAL = re.compile(r"-?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*|#text")
 _REMOVED = re.compile(r"authorization|cookie|proxy-.*")
 """Headers that are not stored, and so not seen by rules."""
-ENTIRE = {"entire-payload": "payload", "entire-headers": "headers", "entire-query": "query"}
-_READ = ("header", "url", "payload", "string", "raw-request-body", *ENTIRE)
+_ENTIRE = {"entire-payload": "payload", "entire-headers": "headers", "entire-query": "query"}
+_HINTS = {
+    "raw-request-body": "hand it over by `pass-file-to-command`, or on stdin, as the router does",
+    "request": "the method is fixed by `http-methods`, addresses by `allow_from`",
+    **dict.fromkeys(("header", "url", "payload", "string", *_ENTIRE)),
+}
+"""What to do instead, of each source that webhook knows."""
 
 
 class RequestValues:
@@ -24,42 +28,35 @@ class RequestValues:
     def __init__(
         self, hook: Hook, decoded: Mapping[tuple[str, str], str], *, whole_body: bool
     ) -> None:
-        self._hook = hook
-        self._decoded = decoded
-        self._whole_body = whole_body
+        self._hook, self._decoded, self._whole_body = hook, decoded, whole_body
 
     def paths(self, parameter: HookParameter) -> list[str]:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
         source, name = parameter.source, parameter.name
-        first, dot, rest = name.partition(".")
-        if source == "header":
-            return self._header(parameter)
+        first, _, rest = name.partition(".")
         if (define := self._decoded.get((source, first))) is not None:
-            return _paths(f"def.{define}", rest) if dot else [f"def.{define}"]
-        if source == "url":
-            return ["query" + quoted_step(name)]
+            return _paths(f"def.{define}", rest) if rest else [f"def.{define}"]
         if source == "payload":
             return _in_payload(name)
+        if parameter.is_text:
+            return [self._header(parameter) if source == "header" else "query" + quoted_step(name)]
         if source == "raw-request-body" and self._whole_body:
             return ["payload"]
-        return self._cannot(parameter)
-
-    def text(self, parameter: HookParameter) -> str:
-        """An expression for its text, empty where there is no value."""
-        if parameter.source in ENTIRE:
-            return f"to_string({ENTIRE[parameter.source]})"
-        if not (paths := self.paths(parameter)):
-            return "''"
-        found = f"default({merged(paths)}, '')"
-        return found if parameter.source in ("header", "url") else f"to_string({found})"
+        known = source in _HINTS
+        what = f"'{source}' cannot be read here" if known else f"webhook knows no source '{source}'"
+        self._hook.refuse(parameter.node, what, _HINTS.get(source))
+        return []
 
     def template(self, parameter: HookParameter) -> str:
-        """Its text as an action writes it."""
+        """Its text as an action writes it, empty where there is no value."""
         if parameter.source == "string":
-            return parameter.name.replace("{{", "{{ '{{' }}")
-        return f"{{{{ {self.text(parameter)} }}}}"
+            return literal(parameter.name)
+        if parameter.source in _ENTIRE:
+            return f"{{{{ to_string({_ENTIRE[parameter.source]}) }}}}"
+        found = f"default({merged(self.paths(parameter))}, '')"
+        return f"{{{{ {found} }}}}" if parameter.is_text else f"{{{{ to_string({found}) }}}}"
 
-    def _header(self, parameter: HookParameter) -> list[str]:
+    def _header(self, parameter: HookParameter) -> str:
         name = parameter.name.lower()
         if _REMOVED.fullmatch(name):
             self._hook.refuse(
@@ -67,22 +64,7 @@ class RequestValues:
                 f"the router keeps no {parameter.name}: rules and commands never see it",
                 "as the proof of the sender it is `verify: {scheme: token, …}`",
             )
-        return [f"headers{quoted_step(name)}"]
-
-    def _cannot(self, parameter: HookParameter) -> list[str]:
-        hint = None
-        if parameter.source == "raw-request-body":
-            hint = "hand it over by `pass-file-to-command`, or on stdin, as the router does"
-        elif parameter.source == "request":
-            hint = "the method is fixed by `http-methods`, addresses by `allow_from`"
-        known = parameter.source in (*_READ, "request")
-        what = (
-            f"'{parameter.source}' cannot be read here"
-            if known
-            else f"webhook knows no source '{parameter.source}'"
-        )
-        self._hook.refuse(parameter.node, what, hint)
-        return []
+        return "headers" + quoted_step(name)
 
 
 def _in_payload(name: str) -> list[str]:
@@ -101,11 +83,11 @@ def _paths(root: str, name: str) -> list[str]:
     name shows that this may be so, every such path.
     """
     parts = name.split(".")
+    steps = [*map(_step, parts)]
     if all(map(_USUAL.fullmatch, parts)):
-        return [root + "".join(map(_step, parts))]
-    heads = range(len(parts))
+        return [root + "".join(steps)]
     return [
-        root + "".join(map(_step, parts[:at])) + quoted_step(".".join(parts[at:])) for at in heads
+        root + "".join(steps[:at]) + quoted_step(".".join(parts[at:])) for at in range(len(parts))
     ]
 
 
@@ -118,20 +100,15 @@ def _step(part: str) -> str:
 
 def merged(paths: list[str]) -> str:
     """The value at the first of these places that has one."""
-    *others, last = paths
+    *others, last = paths or ["null"]
     for path in reversed(others):
         last = f"default({path}, {last})"
     return last
 
 
-def there(paths: list[str]) -> Formula:
-    """Whether there is a value, null among them."""
-    return some(f"exists({path})" for path in paths)
-
-
-def absent(paths: list[str]) -> Formula:
-    """Whether there is none."""
-    return every(f"!exists({path})" for path in paths)
+def literal(text: str) -> str:
+    """A fixed text as an action writes it."""
+    return text.replace("{{", "{{ '{{' }}")
 
 
 def quoted(text: str) -> str:

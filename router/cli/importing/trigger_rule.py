@@ -5,154 +5,107 @@ from collections.abc import Iterator
 
 import msgspec
 
-from router.cli.importing.hooks_file import Hook, HookParameter, fields, is_null
+from router.cli.importing.hooks_file import Hook, HookParameter, fields
 from router.yaml_source import Mapping, Node
 
 _RULE_KEYS = ("and", "or", "not", "match")
 _MATCH_KEYS = ("type", "regex", "secret", "value", "parameter", "ip-range")
-_SIGNATURE = re.compile(r"payload-(?:hmac|hash)-(sha1|sha256|sha512)")
+_SIGNATURE = re.compile(r"payload-(?:hmac|hash)-(sha1|sha256|sha512)|(scalr)-signature")
 
 
-class All(msgspec.Struct, frozen=True):
-    """`and`."""
+class Trigger(msgspec.Struct, frozen=True):
+    """
+    A rule: `and`, `or` or `not` of `rules`; or a match: `value`, `regex`, `ip-whitelist`, `signed`
+    (by the algorithm `text`), and `never` for what webhook never finds true.
 
-    rules: tuple["Trigger", ...]
+    `given` is the value, the pattern, the secret or the ranges.
+    """
 
-
-class AnyOf(msgspec.Struct, frozen=True):
-    """`or`."""
-
-    rules: tuple["Trigger", ...]
-
-
-class Not(msgspec.Struct, frozen=True):
-    """`not`."""
-
-    rule: "Trigger"
-
-
-class Equals(msgspec.Struct, frozen=True):
-    """`value`."""
-
+    kind: str
     node: Node
+    given: Node
     parameter: HookParameter
-    value: Node
+    rules: tuple["Trigger", ...] = ()
+    text: str = ""
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares a parameter."""
+        return self.kind in ("value", "regex")
 
 
-class Fits(msgspec.Struct, frozen=True):
-    """`regex`."""
-
-    node: Node
-    parameter: HookParameter
-    pattern: str
-
-
-class Signed(msgspec.Struct, frozen=True):
-    """`payload-hmac-…`, or Scalr's signature."""
-
-    node: Node
-    parameter: HookParameter
-    algorithm: str
-    secret: Node
-    scalr: bool = False
-
-
-class FromRange(msgspec.Struct, frozen=True):
-    """`ip-whitelist`."""
-
-    node: Node
-    ranges: tuple[str, ...]
-
-
-class Never(msgspec.Struct, frozen=True):
-    """What webhook never finds true."""
-
-
-Trigger = All | AnyOf | Not | Equals | Fits | Signed | FromRange | Never
-
-
-def read_trigger(hook: Hook) -> Trigger | None:
-    """The rule of the hook; None if it has none and always runs."""
+def read_trigger(hook: Hook) -> Trigger:
+    """The rule of the hook; without one it always runs, as by an empty `and`."""
     node = hook.get("trigger-rule")
-    return None if node is None or is_null(node) else _rule(hook, node)
+    return _rule(hook, node) if node else _joined("and", hook.node)
 
 
 def leaves(trigger: Trigger) -> Iterator[Trigger]:
     """The matches of a rule."""
-    if isinstance(trigger, All | AnyOf):
-        for rule in trigger.rules:
-            yield from leaves(rule)
-    elif isinstance(trigger, Not):
-        yield from leaves(trigger.rule)
-    else:
+    if trigger.kind not in _RULE_KEYS:
         yield trigger
+    for rule in trigger.rules:
+        yield from leaves(rule)
+
+
+def _joined(kind: str, node: Node, *rules: Trigger) -> Trigger:
+    return Trigger(kind, node, node, HookParameter(node, "", ""), rules)
+
+
+def _never(hook: Hook, node: Node, message: str) -> Trigger:
+    hook.refuse(node, message)
+    return _joined("never", node)
 
 
 def _rule(hook: Hook, node: Node) -> Trigger:
     if not isinstance(node, Mapping):
-        hook.refuse(node, "a rule is a mapping of and, or, not or match")
-        return Never()
+        return _never(hook, node, "a rule is a mapping of and, or, not or match")
     hook.unknown_keys(node, _RULE_KEYS)
     given = fields(node)
-    found = [key for key in _RULE_KEYS if key in given and not is_null(given[key][1])]
-    for key in found[1:]:
-        hook.differs(given[key][0], f"webhook ignores '{key}' beside '{found[0]}'")
-    if not found:
-        hook.refuse(node, "webhook never finds an empty rule true, so this hook never runs")
-        return Never()
-    inner = given[found[0]][1]
-    if found[0] == "match":
+    first, *others = [key for key in _RULE_KEYS if key in given] or [""]
+    for key, _ in node:
+        if key.value.lower() in others:
+            hook.differs(key, f"webhook ignores '{key.value.lower()}' beside '{first}'")
+    if not first:
+        text = "webhook never finds an empty rule true, so this hook never runs"
+        return _never(hook, node, text)
+    inner = given[first]
+    if first == "match":
         return _match(hook, inner)
-    if found[0] == "not":
-        return Not(_rule(hook, inner))
-    rules = tuple(_rule(hook, item) for item in hook.items(inner))
-    return All(rules) if found[0] == "and" else AnyOf(rules)
+    items = [inner] if first == "not" else hook.items(inner)
+    return _joined(first, node, *(_rule(hook, item) for item in items))
 
 
 def _match(hook: Hook, node: Node) -> Trigger:
     if not isinstance(node, Mapping):
-        hook.refuse(node, "a match is a mapping with a 'type'")
-        return Never()
+        return _never(hook, node, "a match is a mapping with a 'type'")
     hook.unknown_keys(node, _MATCH_KEYS)
-    given = {key: value for key, (_, value) in fields(node).items()}
-    type_ = hook.text(given.get("type"))
-    if type_ == "ip-whitelist":
-        return FromRange(node, tuple(hook.text(given.get("ip-range")).split()))
-    if type_ == "scalr-signature":
-        return _signed(hook, node, HookParameter(node, "header", "X-Signature"), "sha1", scalr=True)
-    if type_ not in ("value", "regex") and not _SIGNATURE.fullmatch(type_):
-        hook.refuse(node, f"webhook knows no match of type '{type_}' and never finds it true")
-        return Never()
-    return _compared(hook, node, type_)
-
-
-def _compared(hook: Hook, node: Mapping, type_: str) -> Trigger:
-    """A match of a parameter."""
-    given = {key: value for key, (_, value) in fields(node).items()}
-    parameter = hook.parameter(given.get("parameter", node))
-    if signature := _SIGNATURE.fullmatch(type_):
-        return _signed(hook, node, parameter, signature[1])
-    if type_ == "value":
-        return Equals(node, parameter, given.get("value", node))
-    pattern = hook.text(given.get("regex"))
-    _check_pattern(hook, given.get("regex", node), pattern)
-    return Fits(node, parameter, pattern)
-
-
-def _signed(
-    hook: Hook, node: Mapping, parameter: HookParameter, algorithm: str, *, scalr: bool = False
-) -> Trigger:
     given = fields(node)
-    secret = given["secret"][1] if "secret" in given else None
-    if secret is None or (not hook.reference(secret)[0] and not hook.text(secret)):
-        hook.refuse(node, "webhook finds no signature right without a secret")
-        return Never()
-    return Signed(node, parameter, algorithm, secret, scalr)
-
-
-def _check_pattern(hook: Hook, node: Node, pattern: str) -> None:
+    kind = hook.text(given.get("type"))
+    if kind == "ip-whitelist":
+        none = HookParameter(node, "", "")
+        return Trigger(kind, node, given.get("ip-range", node), none)
+    if signature := _SIGNATURE.fullmatch(kind):
+        return _signed(hook, node, signature[1] or signature[2])
+    if kind not in ("value", "regex"):
+        text = f"webhook knows no match of type '{kind}' and never finds it true"
+        return _never(hook, node, text)
+    place, found = given.get(kind, node), hook.parameter(given.get("parameter", node))
+    pattern = hook.text(given.get(kind)) if kind == "regex" else ""
     if fits_text(pattern, "") is None:
-        hook.refuse(node, "webhook cannot read this regular expression and answers 500")
+        hook.refuse(place, "webhook cannot read this regular expression and answers 500")
+    return Trigger(kind, node, place, found, (), pattern)
+
+
+def _signed(hook: Hook, node: Mapping, algorithm: str) -> Trigger:
+    given = fields(node)
+    parameter = HookParameter(node, "header", "X-Signature")
+    if algorithm != "scalr":
+        parameter = hook.parameter(given.get("parameter", node))
+    secret = given.get("secret")
+    if secret is None or not any(hook.reference(secret)):
+        return _never(hook, node, "webhook finds no signature right without a secret")
+    return Trigger("signed", node, secret, parameter, (), algorithm)
 
 
 def fits_text(pattern: str, text: str) -> bool | None:
