@@ -7,8 +7,9 @@ within `and`.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -38,21 +39,16 @@ ALWAYS, NEVER = Joined("&&"), Joined("||")
 def _join(word: str, parts: Iterable[Formula]) -> Formula:
     """The formula that all or one of these hold, simplified where nothing is lost."""
     decided = NEVER if word == "&&" else ALWAYS
-    kept = tuple(dict.fromkeys(_flat(word, parts)))
+    flat = (
+        part.parts if isinstance(part, Joined) and part.word == word else (part,) for part in parts
+    )
+    kept = tuple(dict.fromkeys(chain.from_iterable(flat)))
     if decided in kept:
         return decided
     return kept[0] if len(kept) == 1 else Joined(word, kept)
 
 
 every, some = partial(_join, "&&"), partial(_join, "||")
-
-
-def _flat(word: str, parts: Iterable[Formula]) -> Iterator[Formula]:
-    for part in parts:
-        if isinstance(part, Joined) and part.word == word:
-            yield from part.parts
-        else:
-            yield part
 
 
 def written(formula: Formula) -> str:

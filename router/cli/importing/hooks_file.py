@@ -6,7 +6,6 @@ and numbers and truth values where a text is wanted.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -215,36 +214,19 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
     if not isinstance(root, Sequence):
         report.error(LEFT_OUT, "a list of hooks was expected", root.start, root.end)
         return report, []
-    _hide_tokens(source, root)
-    return report, list(_hooks(report, root))
+    for node in walk([root]):
+        given = fields(node) if isinstance(node, Mapping) else {}
+        if "value" in given and "parameter" in given:  # what a rule compares with may be a token
+            source.hide(given["value"].start, given["value"].end)
+    for node in root.items:
+        if not isinstance(node, Mapping):
+            report.error(LEFT_OUT, "a hook is a mapping", node.start, node.end)
+    return report, [Hook(report, node) for node in root.items if isinstance(node, Mapping)]
 
 
 def _marked(text: str) -> str:
     """Calls of a template as texts of the same length, which neither JSON nor YAML minds."""
     return _GO_CALL.sub(lambda m: (_MARKS[m[1]] + m[2]).ljust(len(m[0]), _PADDING), text)
-
-
-def _hide_tokens(source: Source, root: Node) -> None:
-    """No value that a rule compares with is shown: it may prove the sender."""
-    for node in walk([root]):
-        given = fields(node) if isinstance(node, Mapping) else {}
-        if "value" in given and "parameter" in given:
-            source.hide(given["value"].start, given["value"].end)
-
-
-def _hooks(report: Report, root: Sequence) -> Iterator[Hook]:
-    seen: dict[str, Hook] = {}
-    for node in root.items:
-        if not isinstance(node, Mapping):
-            report.error(LEFT_OUT, "a hook is a mapping", node.start, node.end)
-            continue
-        hook = Hook(report, node)
-        if not hook.id:
-            hook.refuse(node, "a hook without an 'id' has no address")
-        elif first := seen.get(hook.id):
-            hook.refuse(node, f"the hook '{hook.id}' stands twice, first at {first.place}")
-        seen.setdefault(hook.id, hook)
-        yield hook
 
 
 def fields(node: Mapping) -> dict[str, Node]:

@@ -30,6 +30,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     ways: tuple[dict[str, Any], ...]
     node: Node
+    place: str
     kind: str
     text: str
 
@@ -124,7 +125,7 @@ def _proof(hook: Hook, leaf: Trigger) -> Proof:
     if leaf.text == "scalr":
         stamp = {"message": "{body}{timestamp}", "timestamp": "Date", "time": "utc_date"}
         listed = way = {**way, "algorithm": "sha1", **stamp, "tolerance": "300s"}
-    return Proof((listed, way), leaf.given, *hook.reference(leaf.given))
+    return Proof((listed, way), leaf.given, hook.place_of(leaf.given), *hook.reference(leaf.given))
 
 
 def _token(hook: Hook, leaf: Trigger, place: dict[str, str]) -> Proof:
@@ -151,7 +152,7 @@ def _token(hook: Hook, leaf: Trigger, place: dict[str, str]) -> Proof:
             way, text = {"scheme": "basic"}, pair
         elif not blank:
             hook.refuse(leaf.node, "a token in Authorization stands behind a word, like 'Bearer'")
-    return Proof((way,), leaf.given, kind, text)
+    return Proof((way,), leaf.given, hook.place_of(leaf.given), kind, text)
 
 
 def _basic(text: str) -> str:
@@ -161,26 +162,29 @@ def _basic(text: str) -> str:
         return ""
 
 
-class SecretTable:
-    """`rows` by name, each with its comment; `values` by the variables that `rows` name."""
+class Secrets(dict[tuple[str, str], tuple[str, str]]):
+    """The name and the place of each secret, by its kind and text."""
 
-    def __init__(self) -> None:
-        self.rows: dict[str, tuple[dict[str, str], str]] = {}
-        self.values: dict[str, str] = {}
-
-    def name_of(self, proof: Proof, base: str, comment: str) -> str:
+    def name_of(self, proof: Proof, base: str) -> str:
         """The name of this secret, kept under one like `base`; equal secrets share a name."""
         stem = re.sub(r"\W", "_", base if base[0].isalpha() else f"hook_{base}")
-        fresh = free(stem, self.rows)
-        kind, text = proof.kind, proof.text
-        if not kind:
-            known = (name for name, other in self.values.items() if other == text)
-            kind, text = "env", next(known, f"{fresh.upper()}_SECRET")
-            self.values[text] = proof.text
-        named = (name for name, (row, _) in self.rows.items() if row == {kind: text})
-        name = next(named, fresh)
-        self.rows.setdefault(name, ({kind: text}, comment))
-        return name
+        fresh = free(stem, [name for name, _ in self.values()])
+        return self.setdefault((proof.kind, proof.text), (fresh, proof.place))[0]
+
+    def variables(self) -> dict[str, str]:
+        """The values of those of no kind, by the variables that `rows` name."""
+        return {_variable(name): text for (kind, text), (name, _) in self.items() if not kind}
+
+    def rows(self) -> dict[str, tuple[dict[str, str], str]]:
+        """The section of the rules file."""
+        return {
+            name: ({kind or "env": text if kind else _variable(name)}, place)
+            for (kind, text), (name, place) in self.items()
+        }
+
+
+def _variable(name: str) -> str:
+    return f"{name.upper()}_SECRET"
 
 
 def free(base: str, taken: Container[Any]) -> str:

@@ -10,7 +10,7 @@ from router.cli.importing.hooks_file import Hook
 from router.cli.importing.proofs import Proof, hidden_of, proofs_of
 from router.cli.importing.trigger_rule import Trigger, leaves
 
-_EVERY_METHOD = ("POST", "GET", "PUT", "PATCH", "DELETE")
+_EVERY_METHOD = "POST,GET,PUT,PATCH,DELETE"
 _KINDS = ("text", "json", "form", "multipart", "xml")
 """A body of another type is a text: it has no fields, and prevents nothing."""
 _BY_TYPE = {"json": "json", "x-www-form-urlencoded": "form", "xml": "xml", "multipart": "multipart"}
@@ -41,14 +41,13 @@ class ImportedSender(msgspec.Struct):
         return _KNOWN.get(self.provider["verify"].get("header", "").title())
 
 
-def sender_of(
-    hook: Hook, trigger: Trigger, methods: Sequence[str], *, whole_body: bool
-) -> ImportedSender:
+def sender_of(hook: Hook, trigger: Trigger, methods: str, *, whole_body: bool) -> ImportedSender:
     """Split what proves the sender from the rule; `methods` are those of webhook's command line."""
     proofs = proofs_of(hook, trigger)
     sender = ImportedSender(trigger, proofs, hidden_of(hook, trigger, proofs))
-    given = [hook.text(item).strip().upper() for item in hook.items(hook.get("http-methods"))]
-    allowed = given or list(methods) or list(_EVERY_METHOD)
+    given = [hook.text(item) for item in hook.items(hook.get("http-methods"))]
+    given = given or (methods or _EVERY_METHOD).split(",")
+    allowed = [method.strip().upper() for method in given]
     sender.rest = _without_places(hook, sender, allowed, trigger)
     for leaf in leaves(sender.rest):
         if leaf.kind == "ip-whitelist":
@@ -62,8 +61,8 @@ def sender_of(
     first, *others = _ways(hook, [*proofs.values()]) or [{"scheme": "none"}]
     sender.provider = {"verify": first} | ({"also": others} if others else {})
     # The first method is that of test deliveries.
-    methods = sorted(dict.fromkeys(allowed), key=lambda method: method != "POST")
-    sender.provider |= {"methods": methods, "read": "text" if whole_body else _read(hook)}
+    ordered = sorted(dict.fromkeys(allowed), key=lambda method: method != "POST")
+    sender.provider |= {"methods": ordered, "read": "text" if whole_body else _read(hook)}
     sender.provider |= {"event": {"header": sender.known[0]}} if sender.known else {}
     return sender
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +10,7 @@ import msgspec
 from router.cli.importing.conditions import ALWAYS, NEVER, Conditions, Formula, Joined, written
 from router.cli.importing.effects import answer_of, shell_of
 from router.cli.importing.hooks_file import UNSIGNED, Hook, read_hooks
-from router.cli.importing.proofs import SecretTable, free
+from router.cli.importing.proofs import Secrets, free
 from router.cli.importing.request_values import RequestValues
 from router.cli.importing.rules_text import Row, block, section
 from router.cli.importing.senders import ImportedSender, sender_of
@@ -26,12 +25,14 @@ _SAFE_IN_PATH = "/!$&'()*+,;=:@~-._"
 class WebhookFlags(msgspec.Struct, frozen=True):
     """What webhook's own command line says."""
 
-    listen: str = "0.0.0.0:9000"
-    prefix: str = "hooks"
-    methods: tuple[str, ...] = ()
+    ip: str = "0.0.0.0"  # noqa: S104 - webhook's default
+    port: str | int = 9000
+    urlprefix: str = "hooks"
+    http_methods: str = ""
+    secure: bool = False
+    cert: str = "cert.pem"
+    key: str = "key.pem"
     template: bool = False
-    cert: str | None = None
-    key: str | None = None
 
 
 class ImportedRules(msgspec.Struct, frozen=True):
@@ -57,7 +58,7 @@ def imported(files: Sequence[tuple[str, str]], flags: WebhookFlags) -> ImportedR
         found += len(hooks)
         listed += report.sorted()
     text = made.text(path for path, _ in files)
-    return ImportedRules(text, tuple(listed), made.secrets.values, found, len(made.endpoints))
+    return ImportedRules(text, tuple(listed), made.secrets.variables(), found, len(made.endpoints))
 
 
 class _Rules:
@@ -66,7 +67,7 @@ class _Rules:
     def __init__(self, flags: WebhookFlags) -> None:
         self._flags = flags
         self._places: dict[str, str] = {}
-        self.secrets = SecretTable()
+        self.secrets = Secrets()
         self.providers: dict[str, Row] = {}
         self.endpoints: dict[str, Row] = {}
         self.defines: dict[str, Row] = {}
@@ -75,18 +76,14 @@ class _Rules:
 
     def add(self, hook: Hook) -> None:
         """Take the hook over, if all of it that decides and runs can be said."""
-        if (first := self._places.setdefault(hook.id, hook.place)) != hook.place and hook.taken:
-            hook.refuse(hook.node, f"the hook '{hook.id}' is already at {first}")
+        self._claim(hook)
         trigger, decoded = read_trigger(hook), _decoded(hook)
         whole = _reads_whole_body(hook, trigger)
         values = RequestValues(hook, decoded, whole_body=whole)
-        sender = sender_of(hook, trigger, self._flags.methods, whole_body=whole)
+        sender = sender_of(hook, trigger, self._flags.http_methods, whole_body=whole)
         shell, answer, name = shell_of(hook, values), answer_of(hook), self._name(hook.id)
-        table = deepcopy(self.secrets)  # a hook that is left out leaves none behind
-        secrets = {
-            leaf: table.name_of(proof, name, hook.place_of(proof.node))
-            for leaf, proof in sender.proofs.items()
-        }
+        table = Secrets(self.secrets)  # a hook that is left out leaves none behind
+        secrets = {leaf: table.name_of(proof, name) for leaf, proof in sender.proofs.items()}
         match = Conditions(hook, values, secrets, sender.hidden).reading(sender.rest).holds
         if match == NEVER and hook.taken:
             hook.refuse(hook.at("trigger-rule"), "webhook never finds this rule true")
@@ -108,7 +105,8 @@ class _Rules:
     def text(self, paths: Iterable[str]) -> str:
         """The whole file."""
         flags = self._flags
-        tls = {"cert": flags.cert} | ({"key": flags.key} if flags.key else {})
+        ip = f"[{flags.ip}]" if ":" in flags.ip else flags.ip
+        tls = {"tls": {"cert": flags.cert, "key": flags.key}} if flags.secure else {}
         lines = [
             f"# Made by `router import webhook` of {', '.join(paths)}.",
             "# `router check` says whether it is right, `router test` what it does.",
@@ -116,8 +114,8 @@ class _Rules:
             "",
             "server:",
             "  # where webhook listened: senders need not be told anything",
-            *block({"listen": flags.listen} | ({"tls": tls} if flags.cert else {}), 2),
-            *section("secrets", self.secrets.rows),
+            *block({"listen": f"{ip}:{flags.port}", **tls}, 2),
+            *section("secrets", self.secrets.rows()),
             *section("providers", self.providers),
             *section("endpoints", self.endpoints),
             *section("define", self.defines),
@@ -126,6 +124,13 @@ class _Rules:
         ]
         return "\n".join(lines) + "\n"
 
+    def _claim(self, hook: Hook) -> None:
+        if not hook.id:
+            hook.refuse(hook.node, "a hook without an 'id' has no address")
+        elif first := self._places.get(hook.id):
+            hook.refuse(hook.node, f"the hook '{hook.id}' stands twice, first at {first}")
+        self._places.setdefault(hook.id, hook.place)
+
     def _name(self, id_: str) -> str:
         base = re.sub(r"[^a-z0-9_-]+", "-", id_.lower()).strip("-_") or "hook"
         return free(f"hook-{base}" if base in ENDPOINTS_TAKEN else base, self.endpoints)
@@ -133,7 +138,7 @@ class _Rules:
     def _endpoint(
         self, hook: Hook, sender: ImportedSender, secrets: Sequence[str]
     ) -> dict[str, Any]:
-        prefix = f"/{self._flags.prefix}" if self._flags.prefix else ""
+        prefix = ("/" + self._flags.urlprefix.strip("/")).rstrip("/")
         found: dict[str, Any] = {
             "paths": f"{prefix}/{quote(hook.id, safe=_SAFE_IN_PATH)}",
             "provider": self._provider(sender),

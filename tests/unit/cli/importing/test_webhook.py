@@ -38,7 +38,7 @@ def test_a_file_of_every_kind_of_hook_passes_check_and_its_own_tests() -> None:
 
 
 def test_a_hook_is_an_endpoint_at_its_old_address() -> None:
-    rules = rules_of({"id": "Über uns/x"}, {"id": "all"}, prefix="", listen="[::1]:9000")
+    rules = rules_of({"id": "Über uns/x"}, {"id": "all"}, urlprefix="", ip="::1")
     assert rules["server"] == {"listen": "[::1]:9000"}
     assert {name: one["paths"] for name, one in rules["endpoints"].items()} == {
         "ber-uns-x": "/%C3%9Cber%20uns/x",
@@ -54,7 +54,7 @@ def test_a_rule_may_choose_among_methods(methods: tuple[str, ...]) -> None:
 
 
 def test_webhooks_own_tls_is_the_listeners() -> None:
-    server = rules_of({}, cert="c.pem", key="k.pem")["server"]
+    server = rules_of({}, secure=True, cert="c.pem", key="k.pem")["server"]
     assert server["tls"] == {"cert": "c.pem", "key": "k.pem"}
 
 
