@@ -124,7 +124,7 @@ class Conditions:
         holds, fails = self._sides(leaf, merged(paths))
         same, other = some((holds,)), some((fails,))
         if leaf.kind == "regex":
-            null = not leaf.parameter.is_text and fits_text(leaf.text, "null")
+            null = not leaf.parameter.is_text and fits_text(self._hook.text(leaf.given), "null")
             same = every((there, same)) if null else same
         elif self._hook.text(leaf.given) == NULL:
             same = some((every((there, f"{merged(paths)} == null")), same))
@@ -139,10 +139,10 @@ class Conditions:
         of what shows who sends, for rules hold no secrets.
         """
         text = place if leaf.parameter.is_text else f"to_string({place})"
-        if leaf.kind == "regex":
-            pattern = leaf.text.replace("'", "\\'")
-            return f"matches({text}, '{pattern}')", f"!matches({text}, '{pattern}')"
         value = self._hook.text(leaf.given)
+        if leaf.kind == "regex":
+            pattern = value.replace("'", "\\'")
+            return f"matches({text}, '{pattern}')", f"!matches({text}, '{pattern}')"
         if leaf in self._hidden:
             digest = hashlib.sha256(value.encode()).hexdigest()
             text, value = f"sha256({text})", digest

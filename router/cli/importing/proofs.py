@@ -120,9 +120,9 @@ def _proof(hook: Hook, leaf: Trigger) -> Proof:
     place = {key: leaf.parameter.name}
     if leaf.kind == "value":
         return _token(hook, leaf, place)
-    way = {"scheme": "hmac", **place, "algorithm": leaf.text}
-    listed = {**way, "prefix": f"{leaf.text}=", "separator": ","}
-    if leaf.text == "scalr":
+    way = {"scheme": "hmac", **place, "algorithm": leaf.algorithm}
+    listed = {**way, "prefix": f"{leaf.algorithm}=", "separator": ","}
+    if leaf.algorithm == "scalr":
         stamp = {"message": "{body}{timestamp}", "timestamp": "Date", "time": "utc_date"}
         listed = way = {**way, "algorithm": "sha1", **stamp, "tolerance": "300s"}
     return Proof((listed, way), leaf.given, hook.place_of(leaf.given), *hook.reference(leaf.given))

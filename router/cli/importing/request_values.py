@@ -1,9 +1,9 @@
 """What a hook reads of a request, as expressions."""
 
 import re
-from collections.abc import Mapping
 
 from router.cli.importing.hooks_file import Hook, HookParameter
+from router.cli.importing.trigger_rule import Trigger, leaves
 from router.expressions import encode_json
 from router.expressions.changes import quoted_step
 
@@ -21,26 +21,36 @@ _HINTS = {
 
 class RequestValues:
     """
-    The values of one hook. `decoded` names the definition that is the JSON within a parameter;
-    with `whole_body` the payload is the body as text.
+    The values of one hook. With `whole_body` the payload is the body as text, for that is compared
+    or an argument, and nothing else of it is read.
     """
 
-    def __init__(
-        self, hook: Hook, decoded: Mapping[tuple[str, str], str], *, whole_body: bool
-    ) -> None:
-        self._hook, self._decoded, self._whole_body = hook, decoded, whole_body
+    def __init__(self, hook: Hook, trigger: Trigger) -> None:
+        self._hook, self._within = hook, set[tuple[str, str]]()
+        given = hook.parameters("pass-arguments-to-command", "pass-environment-to-command")
+        sources = {one.source for one in given}
+        sources |= {leaf.parameter.source for leaf in leaves(trigger) if leaf.compares}
+        others = sources | {one.source for one in hook.parameters("pass-file-to-command")}
+        whole = "raw-request-body" in sources and not others & {"payload", "entire-payload"}
+        self.whole_body = whole
+        for one in hook.parameters("parse-parameters-as-json"):
+            if one.source not in ("payload", "url") or not one.name.isidentifier():
+                message = "JSON is read within a field of the payload or the query, by a plain name"
+                hook.refuse(one.node, message)
+            self._within.add((one.source, one.name))  # it holds JSON
 
     def paths(self, parameter: HookParameter) -> list[str]:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
         source, name = parameter.source, parameter.name
         first, _, rest = name.partition(".")
-        if (define := self._decoded.get((source, first))) is not None:
-            return _paths(f"def.{define}", rest) if rest else [f"def.{define}"]
+        if (source, first) in self._within:
+            root = f"parse_json({'query' if source == 'url' else source}.{first})"
+            return _paths(root, rest) if rest else [root]
         if source == "payload":
             return _in_payload(name)
         if parameter.is_text:
             return [self._header(parameter) if source == "header" else "query" + quoted_step(name)]
-        if source == "raw-request-body" and self._whole_body:
+        if source == "raw-request-body" and self.whole_body:
             return ["payload"]
         known = source in _HINTS
         what = f"'{source}' cannot be read here" if known else f"webhook knows no source '{source}'"

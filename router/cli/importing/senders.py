@@ -8,6 +8,7 @@ import msgspec
 
 from router.cli.importing.hooks_file import Hook
 from router.cli.importing.proofs import Proof, hidden_of, proofs_of
+from router.cli.importing.request_values import RequestValues
 from router.cli.importing.trigger_rule import Trigger, leaves
 
 _EVERY_METHOD = "POST,GET,PUT,PATCH,DELETE"
@@ -41,7 +42,7 @@ class ImportedSender(msgspec.Struct):
         return _KNOWN.get(self.provider["verify"].get("header", "").title())
 
 
-def sender_of(hook: Hook, trigger: Trigger, methods: str, *, whole_body: bool) -> ImportedSender:
+def sender_of(hook: Hook, trigger: Trigger, values: RequestValues, methods: str) -> ImportedSender:
     """Split what proves the sender from the rule; `methods` are those of webhook's command line."""
     proofs = proofs_of(hook, trigger)
     sender = ImportedSender(trigger, proofs, hidden_of(hook, trigger, proofs))
@@ -62,7 +63,7 @@ def sender_of(hook: Hook, trigger: Trigger, methods: str, *, whole_body: bool) -
     sender.provider = {"verify": first} | ({"also": others} if others else {})
     # The first method is that of test deliveries.
     ordered = sorted(dict.fromkeys(allowed), key=lambda method: method != "POST")
-    sender.provider |= {"methods": ordered, "read": "text" if whole_body else _read(hook)}
+    sender.provider |= {"methods": ordered, "read": "text" if values.whole_body else _read(hook)}
     sender.provider |= {"event": {"header": sender.known[0]}} if sender.known else {}
     return sender
 

@@ -1,22 +1,30 @@
 """A hook's `trigger-rule` as a tree."""
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from router.cli.importing.hooks_file import Hook, HookParameter, fields
-from router.yaml_source import Mapping, Node
+from router.yaml_source import Mapping, Node, Scalar
 
 _RULE_KEYS = ("and", "or", "not", "match")
 _MATCH_KEYS = ("type", "regex", "secret", "value", "parameter", "ip-range")
-_SIGNATURE = re.compile(r"payload-(?:hmac|hash)-(sha1|sha256|sha512)|(scalr)-signature")
+_ALGORITHMS = {
+    **{
+        f"payload-{way}-sha{size}": f"sha{size}"
+        for way in ("hmac", "hash")
+        for size in (1, 256, 512)
+    },
+    "scalr-signature": "scalr",
+}
+_GIVEN = {"value": "value", "regex": "regex", "ip-whitelist": "ip-range"}
+"""The key of what a match compares with; for all others, it is their secret."""
 
 
 class Trigger(msgspec.Struct, frozen=True):
     """
     A rule: `and`, `or` or `not` of `rules`; or a match: `value`, `regex`, `ip-whitelist`, `signed`
-    (by the algorithm `text`), and `never` for what webhook never finds true.
+    by an algorithm, and `never` for what webhook never finds true.
 
     `given` is the value, the pattern, the secret or the ranges.
     """
@@ -26,7 +34,7 @@ class Trigger(msgspec.Struct, frozen=True):
     given: Node
     parameter: HookParameter
     rules: tuple["Trigger", ...] = ()
-    text: str = ""
+    algorithm: str = ""
 
     @property
     def compares(self) -> bool:
@@ -81,31 +89,21 @@ def _match(hook: Hook, node: Node) -> Trigger:
         return _never(hook, node, "a match is a mapping with a 'type'")
     hook.unknown_keys(node, _MATCH_KEYS)
     given = fields(node)
-    kind = hook.text(given.get("type"))
-    if kind == "ip-whitelist":
-        none = HookParameter(node, "", "")
-        return Trigger(kind, node, given.get("ip-range", node), none)
-    if signature := _SIGNATURE.fullmatch(kind):
-        return _signed(hook, node, signature[1] or signature[2])
-    if kind not in ("value", "regex"):
-        text = f"webhook knows no match of type '{kind}' and never finds it true"
+    type_ = hook.text(given.get("type"))
+    algorithm = _ALGORITHMS.get(type_, "")
+    if not algorithm and type_ not in _GIVEN:
+        text = f"webhook knows no match of type '{type_}' and never finds it true"
         return _never(hook, node, text)
-    place, found = given.get(kind, node), hook.parameter(given.get("parameter", node))
-    pattern = hook.text(given.get(kind)) if kind == "regex" else ""
-    if fits_text(pattern, "") is None:
-        hook.refuse(place, "webhook cannot read this regular expression and answers 500")
-    return Trigger(kind, node, place, found, (), pattern)
-
-
-def _signed(hook: Hook, node: Mapping, algorithm: str) -> Trigger:
-    given = fields(node)
-    parameter = HookParameter(node, "header", "X-Signature")
-    if algorithm != "scalr":
+    key = _GIVEN.get(type_, "secret")
+    wanted = given.get(key, Scalar("", "'", node.start, node.start))
+    parameter = HookParameter(node, "header", "X-Signature")  # as Scalr's; addresses have none
+    if type_ not in ("ip-whitelist", "scalr-signature"):
         parameter = hook.parameter(given.get("parameter", node))
-    secret = given.get("secret")
-    if secret is None or not any(hook.reference(secret)):
-        return _never(hook, node, "webhook finds no signature right without a secret")
-    return Trigger("signed", node, secret, parameter, (), algorithm)
+    if key in ("secret", "ip-range") and not any(hook.reference(wanted)):
+        return _never(hook, node, f"webhook never finds it true without '{key}'")
+    if type_ == "regex" and fits_text(hook.text(wanted), "") is None:
+        hook.refuse(wanted, "webhook cannot read this regular expression and answers 500")
+    return Trigger("signed" if algorithm else type_, node, wanted, parameter, (), algorithm)
 
 
 def fits_text(pattern: str, text: str) -> bool | None:

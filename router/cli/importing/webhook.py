@@ -15,7 +15,7 @@ from router.cli.importing.request_values import RequestValues
 from router.cli.importing.rules_text import Row, block, section
 from router.cli.importing.senders import ImportedSender, sender_of
 from router.cli.importing.trials import trials_of
-from router.cli.importing.trigger_rule import Trigger, leaves, read_trigger
+from router.cli.importing.trigger_rule import read_trigger
 from router.config.spelling import ENDPOINTS_TAKEN
 from router.errors import Diagnostic
 
@@ -70,17 +70,15 @@ class _Rules:
         self.secrets = Secrets()
         self.providers: dict[str, Row] = {}
         self.endpoints: dict[str, Row] = {}
-        self.defines: dict[str, Row] = {}
         self.rules: list[Row] = []
         self.tests: list[Row] = []
 
     def add(self, hook: Hook) -> None:
         """Take the hook over, if all of it that decides and runs can be said."""
         self._claim(hook)
-        trigger, decoded = read_trigger(hook), _decoded(hook)
-        whole = _reads_whole_body(hook, trigger)
-        values = RequestValues(hook, decoded, whole_body=whole)
-        sender = sender_of(hook, trigger, self._flags.http_methods, whole_body=whole)
+        trigger = read_trigger(hook)
+        values = RequestValues(hook, trigger)
+        sender = sender_of(hook, trigger, values, self._flags.http_methods)
         shell, answer, name = shell_of(hook, values), answer_of(hook), self._name(hook.id)
         table = Secrets(self.secrets)  # a hook that is left out leaves none behind
         secrets = {leaf: table.name_of(proof, name) for leaf, proof in sender.proofs.items()}
@@ -90,15 +88,12 @@ class _Rules:
         if not hook.taken:
             return
         self.secrets = table
-        for (source, key), define in decoded.items():
-            root = "payload" if source == "payload" else "query"
-            self.defines[define] = (f"parse_json({root}.{key})", "")
         endpoint = self._endpoint(hook, sender, list(dict.fromkeys(secrets.values())))
         self.endpoints[name] = (endpoint | ({"answer": answer} if answer else {}), hook.place)
         condition = {} if match == ALWAYS else {"match": _listed(match)}
         rule = {"id": name, "from": name, **condition, "actions": {"shell": shell}}
         self.rules.append((rule, hook.place))
-        if not decoded:
+        if not hook.get("parse-parameters-as-json"):
             trials = trials_of(hook, name, sender, shell, answer.get("status", 200))
             self.tests += [(trial, "") for trial in trials]
 
@@ -118,7 +113,6 @@ class _Rules:
             *section("secrets", self.secrets.rows()),
             *section("providers", self.providers),
             *section("endpoints", self.endpoints),
-            *section("define", self.defines),
             *section("rules", self.rules),
             *section("tests", self.tests),
         ]
@@ -174,23 +168,3 @@ def _listed(match: Formula) -> str | dict[str, Any] | list[Any]:
     if match.word == "||":
         return {"any": [written(part) for part in match.parts]}
     return [_listed(part) for part in match.parts]
-
-
-def _decoded(hook: Hook) -> dict[tuple[str, str], str]:
-    """The definitions that are the JSON within parameters."""
-    found = {}
-    for given in hook.parameters("parse-parameters-as-json"):
-        if given.source not in ("payload", "url") or not given.name.isidentifier():
-            message = "JSON is read within a field of the payload or the query, by a plain name"
-            hook.refuse(given.node, message)
-        found[given.source, given.name] = f"{given.source}_{given.name}".lower()
-    return found
-
-
-def _reads_whole_body(hook: Hook, trigger: Trigger) -> bool:
-    """Whether the body is an argument or compared, and nothing else of the payload is read."""
-    given = hook.parameters("pass-arguments-to-command", "pass-environment-to-command")
-    sources = {one.source for one in given}
-    sources |= {leaf.parameter.source for leaf in leaves(trigger) if leaf.compares}
-    others = sources | {one.source for one in hook.parameters("pass-file-to-command")}
-    return "raw-request-body" in sources and not others & {"payload", "entire-payload"}

@@ -171,7 +171,7 @@ def test_addresses_keep_strangers_out_too() -> None:
         ),
         (
             {"pass-arguments-to-command": [given("p.x")], "parse-parameters-as-json": [given("p")]},
-            {"argv": ["/bin/x", "{{ to_string(default(def.payload_p.x, '')) }}"]},
+            {"argv": ["/bin/x", "{{ to_string(default(parse_json(payload.p).x, '')) }}"]},
         ),
         (
             {"pass-arguments-to-command": [given("", "raw-request-body")]},
