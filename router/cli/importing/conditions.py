@@ -7,7 +7,7 @@ within `and`.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -71,21 +71,16 @@ class Reading(NamedTuple):
     lacks: Formula = NEVER
 
 
-class Conditions:
+class Conditions(msgspec.Struct):
     """
     The conditions of one hook. `secrets` are the names of those that its matches prove; of `hidden`
     comparisons, which may be secret too, rules hold hashes.
     """
 
-    def __init__(
-        self,
-        hook: Hook,
-        values: RequestValues,
-        secrets: Mapping[Trigger, str],
-        hidden: Sequence[Trigger],
-    ) -> None:
-        self._hook, self._values = hook, values
-        self._secrets, self._hidden = secrets, hidden
+    hook: Hook
+    values: RequestValues
+    secrets: dict[Trigger, str]
+    hidden: list[Trigger]
 
     def reading(self, rule: Trigger) -> Reading:
         """When webhook finds it true, and when false."""
@@ -104,29 +99,29 @@ class Conditions:
 
     def _proof(self, rule: Trigger) -> Formula | None:
         """Whether the sender has proved itself so; None of what proves nothing."""
-        known = set(self._secrets.values())
+        known = set(self.secrets.values())
         if rule.kind == "or":  # one of all secrets has been shown
-            shown = {self._secrets[one] for one in rule.rules if one in self._secrets}
+            shown = {self.secrets[one] for one in rule.rules if one in self.secrets}
             return ALWAYS if shown and shown == known else None
-        if rule not in self._secrets:
+        if rule not in self.secrets:
             return None
-        return f"delivery.verified_by == '{self._secrets[rule]}'" if len(known) > 1 else ALWAYS
+        return f"delivery.verified_by == '{self.secrets[rule]}'" if len(known) > 1 else ALWAYS
 
     def _compared(self, leaf: Trigger) -> Reading:
         """
         A value that is there may be another. One that is not there is neither equal nor unequal; as
         a text it is `null`.
         """
-        if not (paths := self._values.paths(leaf.parameter)):
+        if not (paths := self.values.paths(leaf.parameter)):
             return Reading()
         there = some(f"exists({path})" for path in paths)
         absent = every(f"!exists({path})" for path in paths)
         holds, fails = self._sides(leaf, merged(paths))
         same, other = some((holds,)), some((fails,))
         if leaf.kind == "regex":
-            null = not leaf.parameter.is_text and fits_text(self._hook.text(leaf.given), "null")
+            null = not leaf.parameter.is_text and fits_text(self.hook.text(leaf.given), "null")
             same = every((there, same)) if null else same
-        elif self._hook.text(leaf.given) == NULL:
+        elif self.hook.text(leaf.given) == NULL:
             same = some((every((there, f"{merged(paths)} == null")), same))
             other = every((f"{merged(paths)} != null", other))
         bare = other == fails and fails.partition(" != ")[0] == paths[0]
@@ -139,17 +134,17 @@ class Conditions:
         of what shows who sends, for rules hold no secrets.
         """
         text = place if leaf.parameter.is_text else f"to_string({place})"
-        value = self._hook.text(leaf.given)
+        value = self.hook.text(leaf.given)
         if leaf.kind == "regex":
             pattern = value.replace("'", "\\'")
             return f"matches({text}, '{pattern}')", f"!matches({text}, '{pattern}')"
-        if leaf in self._hidden:
+        if leaf in self.hidden:
             digest = hashlib.sha256(value.encode()).hexdigest()
             text, value = f"sha256({text})", digest
         elif not _is_json(value):
             text = place
         elif value[:1] in "[{":
-            self._hook.differs(
+            self.hook.differs(
                 leaf.node,
                 "compared with JSON as the sender writes it; webhook sorts its keys",
                 "compare the fields one by one",

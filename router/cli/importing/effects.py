@@ -7,7 +7,6 @@ from typing import Any
 from router.cli.importing.hooks_file import Hook, HookParameter, fields, is_yes
 from router.cli.importing.request_values import RequestValues, literal
 from router.config.spelling import GIVEN_VARIABLE
-from router.yaml_source import Mapping
 
 _TIMEOUT = "1h"
 """webhook has no limit; a command that hangs must not hold one of the few places for ever."""
@@ -96,8 +95,7 @@ def _status(hook: Hook) -> int:
 def _media_type(hook: Hook) -> str:
     found = ""
     for item in hook.items(hook.get("response-headers")):
-        given = fields(item) if isinstance(item, Mapping) else {}
-        name, value = hook.text(given.get("name")), hook.text(given.get("value"))
+        name, value = (hook.text(fields(item).get(key)) for key in ("name", "value"))
         if name.lower() == "content-type" and value:
             found = value
         else:

@@ -96,10 +96,9 @@ class HookParameter(msgspec.Struct, frozen=True):
 class Hook:
     """One hook; it is `taken` over until something in it cannot be said."""
 
-    def __init__(self, report: Report, node: Mapping) -> None:
+    def __init__(self, report: Report, node: Node) -> None:
         self.report, self.node, self.taken = report, node, True
-        self._fields = fields(node)
-        self.unknown_keys(node, HOOK_KEYS)
+        self._fields = self.fields(node, HOOK_KEYS)
         self.id = self.text(self.get("id"))
         self.place = self.place_of(node)
 
@@ -127,16 +126,17 @@ class Hook:
         """The hook is taken over, but not this of it."""
         self.report.warning(code, message, *_spot(node), hint)
 
-    def unknown_keys(self, node: Mapping, known: tuple[str, ...]) -> None:
-        """Keys that webhook ignores, which are mostly misspelt ones."""
-        for key, _ in node:
+    def fields(self, node: Node, known: tuple[str, ...]) -> dict[str, Node]:
+        """The values of a mapping; keys that webhook ignores are mostly misspelt ones."""
+        for key, _ in node if isinstance(node, Mapping) else ():
             if key.value.lower() not in known:
                 message = f"webhook knows no key '{key.value}' and ignores it"
                 self.differs(key, message, did_you_mean(key.value, known))
+        return fields(node)
 
     def text(self, node: Node | None) -> str:
         """A text, as webhook's own reader of YAML 1.1 makes it; empty where there is none."""
-        if node is None:
+        if node is None or is_null(node):
             return ""
         if not isinstance(node, Scalar):
             self.refuse(node, "a text was expected")
@@ -147,8 +147,6 @@ class Hook:
                 "a template of webhook's stands here; only secrets are taken from the environment",
                 "write the text itself, or `var.NAME` into the rules afterwards",
             )
-        if is_null(node):
-            return ""
         found = None if node.style else _resolved(node.value)
         if isinstance(found, float):
             self.differs(
@@ -163,16 +161,16 @@ class Hook:
             return "", self.text(node)
         return _SOURCES[marked[0][0]], marked[0][1:].rstrip(_PADDING)
 
-    def status(self, key: str) -> int | None:
-        """A status, if the hook gives one."""
+    def status(self, key: str) -> int:
+        """A status; 0 if the hook gives none."""
         text = self.text(self.get(key))
-        return int(text) if text.isdigit() and int(text) else None
+        return int(text) if text.isdigit() else 0
 
     def items(self, node: Node | None) -> list[Node]:
         """The items of a list; none where there is no list."""
         if isinstance(node, Sequence):
             return node.items
-        if node is not None and not is_null(node):
+        if node is not None:
             self.refuse(node, "a list was expected")
         return []
 
@@ -182,11 +180,7 @@ class Hook:
 
     def parameter(self, node: Node) -> HookParameter:
         """What a mapping of `source` and `name` names."""
-        if not isinstance(node, Mapping):
-            self.refuse(node, "a mapping of 'source' and 'name' was expected")
-            return HookParameter(node, "string", "")
-        self.unknown_keys(node, _PARAMETER_KEYS)
-        given = fields(node)
+        given = self.fields(node, _PARAMETER_KEYS)
         source, name, variable = (self.text(given.get(key)) for key in _PARAMETER_KEYS[:3])
         source, encoded = "url" if source == "query" else source, given.get("base64decode")
         return HookParameter(node, source, name, variable, is_yes(encoded))
@@ -215,13 +209,10 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
         report.error(LEFT_OUT, "a list of hooks was expected", root.start, root.end)
         return report, []
     for node in walk([root]):
-        given = fields(node) if isinstance(node, Mapping) else {}
+        given = fields(node)
         if "value" in given and "parameter" in given:  # what a rule compares with may be a token
             source.hide(given["value"].start, given["value"].end)
-    for node in root.items:
-        if not isinstance(node, Mapping):
-            report.error(LEFT_OUT, "a hook is a mapping", node.start, node.end)
-    return report, [Hook(report, node) for node in root.items if isinstance(node, Mapping)]
+    return report, [Hook(report, node) for node in root.items]
 
 
 def _marked(text: str) -> str:
@@ -229,9 +220,10 @@ def _marked(text: str) -> str:
     return _GO_CALL.sub(lambda m: (_MARKS[m[1]] + m[2]).ljust(len(m[0]), _PADDING), text)
 
 
-def fields(node: Mapping) -> dict[str, Node]:
-    """The values of a mapping that are not null, by their keys in small letters."""
-    return {key.value.lower(): value for key, value in node if not is_null(value)}
+def fields(node: Node) -> dict[str, Node]:
+    """The values of a mapping that are not null, by their keys in small letters; else none."""
+    entries = node if isinstance(node, Mapping) else ()
+    return {key.value.lower(): value for key, value in entries if not is_null(value)}
 
 
 def is_null(node: Node) -> bool:

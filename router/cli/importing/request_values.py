@@ -52,9 +52,9 @@ class RequestValues:
             return [self._header(parameter) if source == "header" else "query" + quoted_step(name)]
         if source == "raw-request-body" and self.whole_body:
             return ["payload"]
-        known = source in _HINTS
-        what = f"'{source}' cannot be read here" if known else f"webhook knows no source '{source}'"
-        self._hook.refuse(parameter.node, what, _HINTS.get(source))
+        what = "'{}' cannot be read here" if source in _HINTS else "webhook knows no source '{}'"
+        hint = _HINTS.get(source, f"write one of {', '.join(_HINTS)}")
+        self._hook.refuse(parameter.node, what.format(source), hint)
         return []
 
     def template(self, parameter: HookParameter) -> str:

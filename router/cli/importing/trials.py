@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from router.cli.importing.conditions import NULL
 from router.cli.importing.hooks_file import Hook, HookParameter
 from router.cli.importing.senders import ImportedSender
@@ -21,7 +23,7 @@ def trials_of(
     hook: Hook, name: str, sender: ImportedSender, action: Mapping[str, Any], status: int
 ) -> Iterator[dict[str, Any]]:
     """Each test as it stands in the file; `action` is what the hook runs."""
-    request = _Request(sender)
+    request = _Request(sender.provider["read"] != "text")
     call: dict[str, Any] = {"times": 1}
     try:
         for leaf in _needed(hook, sender, sender.rest):
@@ -60,20 +62,19 @@ def _needed(hook: Hook, sender: ImportedSender, trigger: Trigger) -> list[Trigge
     return [trigger]
 
 
-class _Request:
+class _Request(msgspec.Struct):
     """The request of a test, as it is being made."""
 
-    def __init__(self, sender: ImportedSender) -> None:
-        self._has_fields = sender.provider["read"] != "text"
-        self.payload: dict[str, Any] = {}
-        self.headers: dict[str, str] = {}
+    has_fields: bool
+    payload: dict[str, Any] = {}
+    headers: dict[str, str] = {}
 
     def put(self, parameter: HookParameter, value: str, *, needed: bool = False) -> str:
         """The text at this place of the payload: what is there already, else this."""
         if needed and parameter.source == "header":
             self.headers[parameter.name.lower()] = value
             return value
-        if parameter.source != "payload" or not self._has_fields or parameter.proves:
+        if parameter.source != "payload" or not self.has_fields or parameter.proves:
             raise _Unmade
         if not _PLAIN.fullmatch(parameter.name):
             raise _Unmade

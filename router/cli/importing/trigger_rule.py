@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from router.cli.importing.hooks_file import Hook, HookParameter, fields
-from router.yaml_source import Mapping, Node, Scalar
+from router.cli.importing.hooks_file import Hook, HookParameter
+from router.yaml_source import Node, Scalar
 
 _RULE_KEYS = ("and", "or", "not", "match")
 _MATCH_KEYS = ("type", "regex", "secret", "value", "parameter", "ip-range")
@@ -66,14 +66,10 @@ def _never(hook: Hook, node: Node, message: str) -> Trigger:
 
 
 def _rule(hook: Hook, node: Node) -> Trigger:
-    if not isinstance(node, Mapping):
-        return _never(hook, node, "a rule is a mapping of and, or, not or match")
-    hook.unknown_keys(node, _RULE_KEYS)
-    given = fields(node)
+    given = hook.fields(node, _RULE_KEYS)
     first, *others = [key for key in _RULE_KEYS if key in given] or [""]
-    for key, _ in node:
-        if key.value.lower() in others:
-            hook.differs(key, f"webhook ignores '{key.value.lower()}' beside '{first}'")
+    for key in others:
+        hook.differs(given[key], f"webhook ignores '{key}' beside '{first}'")
     if not first:
         text = "webhook never finds an empty rule true, so this hook never runs"
         return _never(hook, node, text)
@@ -85,10 +81,7 @@ def _rule(hook: Hook, node: Node) -> Trigger:
 
 
 def _match(hook: Hook, node: Node) -> Trigger:
-    if not isinstance(node, Mapping):
-        return _never(hook, node, "a match is a mapping with a 'type'")
-    hook.unknown_keys(node, _MATCH_KEYS)
-    given = fields(node)
+    given = hook.fields(node, _MATCH_KEYS)
     type_ = hook.text(given.get("type"))
     algorithm = _ALGORITHMS.get(type_, "")
     if not algorithm and type_ not in _GIVEN:

@@ -61,24 +61,23 @@ def imported(files: Sequence[tuple[str, str]], flags: WebhookFlags) -> ImportedR
     return ImportedRules(text, tuple(listed), made.secrets.variables(), found, len(made.endpoints))
 
 
-class _Rules:
-    """The sections of the file that is being made."""
+class _Rules(msgspec.Struct):
+    """The sections of the file that is being made; `places` are those of all hooks."""
 
-    def __init__(self, flags: WebhookFlags) -> None:
-        self._flags = flags
-        self._places: dict[str, str] = {}
-        self.secrets = Secrets()
-        self.providers: dict[str, Row] = {}
-        self.endpoints: dict[str, Row] = {}
-        self.rules: list[Row] = []
-        self.tests: list[Row] = []
+    flags: WebhookFlags
+    places: dict[str, str] = {}
+    secrets: Secrets = msgspec.field(default_factory=Secrets)
+    providers: dict[str, Row] = {}
+    endpoints: dict[str, Row] = {}
+    rules: list[Row] = []
+    tests: list[Row] = []
 
     def add(self, hook: Hook) -> None:
         """Take the hook over, if all of it that decides and runs can be said."""
         self._claim(hook)
         trigger = read_trigger(hook)
         values = RequestValues(hook, trigger)
-        sender = sender_of(hook, trigger, values, self._flags.http_methods)
+        sender = sender_of(hook, trigger, values, self.flags.http_methods)
         shell, answer, name = shell_of(hook, values), answer_of(hook), self._name(hook.id)
         table = Secrets(self.secrets)  # a hook that is left out leaves none behind
         secrets = {leaf: table.name_of(proof, name) for leaf, proof in sender.proofs.items()}
@@ -99,7 +98,7 @@ class _Rules:
 
     def text(self, paths: Iterable[str]) -> str:
         """The whole file."""
-        flags = self._flags
+        flags = self.flags
         ip = f"[{flags.ip}]" if ":" in flags.ip else flags.ip
         tls = {"tls": {"cert": flags.cert, "key": flags.key}} if flags.secure else {}
         lines = [
@@ -121,9 +120,9 @@ class _Rules:
     def _claim(self, hook: Hook) -> None:
         if not hook.id:
             hook.refuse(hook.node, "a hook without an 'id' has no address")
-        elif first := self._places.get(hook.id):
+        elif first := self.places.get(hook.id):
             hook.refuse(hook.node, f"the hook '{hook.id}' stands twice, first at {first}")
-        self._places.setdefault(hook.id, hook.place)
+        self.places.setdefault(hook.id, hook.place)
 
     def _name(self, id_: str) -> str:
         base = re.sub(r"[^a-z0-9_-]+", "-", id_.lower()).strip("-_") or "hook"
@@ -132,7 +131,7 @@ class _Rules:
     def _endpoint(
         self, hook: Hook, sender: ImportedSender, secrets: Sequence[str]
     ) -> dict[str, Any]:
-        prefix = ("/" + self._flags.urlprefix.strip("/")).rstrip("/")
+        prefix = ("/" + self.flags.urlprefix.strip("/")).rstrip("/")
         found: dict[str, Any] = {
             "paths": f"{prefix}/{quote(hook.id, safe=_SAFE_IN_PATH)}",
             "provider": self._provider(sender),

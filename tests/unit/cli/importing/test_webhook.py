@@ -206,7 +206,7 @@ def test_commands(hook: dict[str, Any], shell: dict[str, Any]) -> None:
             {"pass-arguments-to-command": [given("Authorization", "header")]},
             "keeps no Authorization",
         ),
-        ({"pass-arguments-to-command": ["x"]}, "a mapping of 'source' and 'name'"),
+        ({"pass-arguments-to-command": ["x"]}, "webhook knows no source ''"),
         (
             {"pass-arguments-to-command": [given("", "raw-request-body"), given("a")]},
             "'raw-request-body' cannot",
