@@ -58,8 +58,8 @@ def test_the_way_from_webhook_goes_as_written(tmp_path: Path) -> None:
     (tmp_path / "hooks.json").write_text(block(WEBHOOK, "json"), "utf-8")
     place = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     *made, served = lines(WEBHOOK)
-    for line, code in zip(made, (1, 0, 0), strict=True):
-        assert subprocess.run(line.split(), cwd=tmp_path, env=place, check=False).returncode == code
+    for line in made:
+        subprocess.run(line.split(), cwd=tmp_path, env=place, check=True)
     # What stands before the server is right; the port may be somebody else's here.
     started = served.replace("router serve", 'test "$DEPLOY_SECRET" = a-long-random-text')
     subprocess.run(["sh", "-c", started], cwd=tmp_path, env=place, check=True)

@@ -57,7 +57,6 @@ def _variable(hook: Hook, given: HookParameter, name: str) -> str:
 
 def answer_of(hook: Hook) -> dict[str, Any]:
     """The keys of `answer`; empty: the router's own answer."""
-    _tell_of_other_answers(hook)
     message, status = hook.text(hook.get("response-message")), _status(hook)
     type_ = _media_type(hook)
     if not type_ and message.lstrip().lower().startswith(_HTML):
@@ -76,8 +75,22 @@ def answer_of(hook: Hook) -> dict[str, Any]:
 
 
 def _status(hook: Hook) -> int:
-    key = "success-http-response-code"
-    status = hook.status(key) or HTTPStatus.OK
+    """The status; and what asks for one where no rule matches, or after the command."""
+    if is_yes(output := hook.at("include-command-output-in-response")):
+        hook.differs(
+            output,
+            "the sender is answered before the command runs, so its output is no answer",
+            "`router show JOB` has the output; let the command send it where it is needed",
+        )
+    key, other = "success-http-response-code", "trigger-rule-mismatch-http-response-code"
+    status, mismatch = hook.status(key) or 200, hook.status(other)
+    if mismatch != status and mismatch in set(HTTPStatus):
+        hook.differs(
+            hook.at(other),
+            f"{mismatch} is not answered: no rule refuses what is genuine, it is stored as "
+            f"`unmatched` and answered {status}",
+            "what proves the sender belongs into `verify`: without it the answer is 401",
+        )
     if status not in set(HTTPStatus):
         message = f"webhook knows no status {status} and answers 200; so does the router"
         hook.differs(hook.at(key), message)
@@ -105,23 +118,3 @@ def _media_type(hook: Hook) -> str:
                 "a proxy in front of the router can add it",
             )
     return found
-
-
-def _tell_of_other_answers(hook: Hook) -> None:
-    """What asks for an answer that waits for the command, or differs where no rule matches."""
-    if is_yes(output := hook.at("include-command-output-in-response")):
-        hook.differs(
-            output,
-            "the sender is answered before the command runs, so its output is no answer",
-            "`router show JOB` has the output; let the command send it where it is needed",
-        )
-    key = "trigger-rule-mismatch-http-response-code"
-    status = hook.status(key)
-    success = hook.status("success-http-response-code") or HTTPStatus.OK
-    if status and status != success and status in set(HTTPStatus):
-        hook.differs(
-            hook.at(key),
-            f"{status} is not answered: no rule refuses what is genuine, it is stored as "
-            f"`unmatched` and answered {int(success)}",
-            "what proves the sender belongs into `verify`: without it the answer is 401",
-        )

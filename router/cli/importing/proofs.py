@@ -24,15 +24,13 @@ _READERS = ("pass-arguments-to-command", "pass-environment-to-command", "pass-fi
 
 class Proof(msgspec.Struct, frozen=True):
     """
-    One match that proves: the ways in which it may be shown, and its secret: `text`, or where one
-    of the `kind` that it names.
+    One match that proves: the ways in which it may be shown, and its secret, as `Hook.reference`.
     """
 
     ways: tuple[dict[str, Any], ...]
     node: Node
     place: str
-    kind: str
-    text: str
+    secret: tuple[str, str]
 
 
 def proofs_of(hook: Hook, trigger: Trigger) -> dict[Trigger, Proof]:
@@ -125,7 +123,7 @@ def _proof(hook: Hook, leaf: Trigger) -> Proof:
     if leaf.algorithm == "scalr":
         stamp = {"message": "{body}{timestamp}", "timestamp": "Date", "time": "utc_date"}
         listed = way = {**way, "algorithm": "sha1", **stamp, "tolerance": "300s"}
-    return Proof((listed, way), leaf.given, hook.place_of(leaf.given), *hook.reference(leaf.given))
+    return Proof((listed, way), leaf.given, hook.place_of(leaf.given), hook.reference(leaf.given))
 
 
 def _token(hook: Hook, leaf: Trigger, place: dict[str, str]) -> Proof:
@@ -152,7 +150,7 @@ def _token(hook: Hook, leaf: Trigger, place: dict[str, str]) -> Proof:
             way, text = {"scheme": "basic"}, pair
         elif not blank:
             hook.refuse(leaf.node, "a token in Authorization stands behind a word, like 'Bearer'")
-    return Proof((way,), leaf.given, hook.place_of(leaf.given), kind, text)
+    return Proof((way,), leaf.given, hook.place_of(leaf.given), (kind, text))
 
 
 def _basic(text: str) -> str:
@@ -169,7 +167,7 @@ class Secrets(dict[tuple[str, str], tuple[str, str]]):
         """The name of this secret, kept under one like `base`; equal secrets share a name."""
         stem = re.sub(r"\W", "_", base if base[0].isalpha() else f"hook_{base}")
         fresh = free(stem, [name for name, _ in self.values()])
-        return self.setdefault((proof.kind, proof.text), (fresh, proof.place))[0]
+        return self.setdefault(proof.secret, (fresh, proof.place))[0]
 
     def variables(self) -> dict[str, str]:
         """The values of those of no kind, by the variables that `rows` name."""
