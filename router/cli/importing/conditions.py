@@ -8,6 +8,7 @@ within `and`.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -166,8 +167,6 @@ def _all_of(each: Sequence[Reading]) -> Reading:
 
 def _is_json(text: str) -> bool:
     """Whether a number, true, false, a list or an object has this text."""
-    try:
-        found = decode_json(text.encode())
-    except NotJson:
-        return False
-    return found is not None and not isinstance(found, str)
+    with suppress(NotJson):
+        return not isinstance(decode_json(text.encode()), str | None)
+    return False
