@@ -15,8 +15,6 @@ from router.errors import UsageError, os_errors_refused
 if TYPE_CHECKING:
     from router.cli.importing.webhook import ImportedRules
 
-_SECRETS_MODE = 0o600
-
 
 @click.group("import")
 def import_() -> None:
@@ -39,7 +37,14 @@ def import_() -> None:
 @click.option("--template", is_flag=True, help="As webhook's: HOOKS are Go templates.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def webhook(
-    *, hooks: tuple[str, ...], output: str | None, secrets: str | None, check: bool, **given: Any
+    *,
+    hooks: tuple[str, ...],
+    output: str | None,
+    secrets: str | None,
+    check: bool,
+    allow_unsigned: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """
     Make rules of adnanh/webhook's HOOKS files, JSON or YAML.
@@ -49,33 +54,17 @@ def webhook(
     file beside it that only you can read. Options that webhook has too mean what they mean there.
     """
     from router.cli.importing.hooks_file import UNSIGNED
-    from router.cli.importing.webhook import HooksText, imported
+    from router.cli.importing.webhook import WebhookFlags, imported
 
     secrets = secrets or (str(Path(output).with_suffix(".env")) if output else None)
-    made = imported([HooksText(_decoded(name), name) for name in hooks], _flags(given))
+    made = imported([(name, _decoded(name)) for name in hooks], WebhookFlags(**flags))
     if made.taken and not check:
         _write(made, output, secrets)
-    _report(made, None if check else secrets, given["as_json"], printed=not (check or output))
+    _report(made, None if check else secrets, as_json, printed=not (check or output))
     bad = {one.code for one in made.listed if one.severity == "error" or one.code == UNSIGNED}
-    bad -= {UNSIGNED} if given["allow_unsigned"] else set()
+    bad -= {UNSIGNED} if allow_unsigned else set()
     if not _is_right(made.text, output or "rules.yaml") or bad:
         raise click.exceptions.Exit(1)
-
-
-def _flags(given: dict[str, Any]) -> Any:
-    from router.cli.importing.webhook import WebhookFlags
-
-    ip = f"[{given['ip']}]" if ":" in given["ip"] else given["ip"]
-    return WebhookFlags(
-        listen=f"{ip}:{given['port']}",
-        prefix=given["urlprefix"].strip("/"),
-        methods=tuple(given["http_methods"].upper().replace(" ", "").split(","))
-        if given["http_methods"]
-        else (),
-        template=given["template"],
-        cert=given["cert"] if given["secure"] else None,
-        key=given["key"] if given["secure"] else None,
-    )
 
 
 def _decoded(name: str) -> str:
@@ -88,21 +77,16 @@ def _decoded(name: str) -> str:
 def _write(made: "ImportedRules", output: str | None, secrets: str | None) -> None:
     """The files that are asked for; those that are there already are left alone."""
     lines = [f"{name}={shlex.quote(value)}\n" for name, value in made.secrets.items()]
-    files = [(output, made.text, 0o666)]
-    files += [(secrets, "".join(lines), _SECRETS_MODE)] if lines else []
+    files = [(output, made.text, 0o666), (secrets if lines else None, "".join(lines), 0o600)]
     asked = [(Path(name), text, mode) for name, text, mode in files if name is not None]
     for path, _, _ in asked:
         if path.exists():
             raise UsageError(f"{path} exists already; name another file")
     for path, text, mode in asked:
-        _new_file(path, text, mode)
-
-
-def _new_file(path: Path, text: str, mode: int) -> None:
-    with os_errors_refused(f"cannot write {path}"):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os_errors_refused(f"cannot write {path}"):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
 
 
 def _is_right(text: str, path: str) -> bool:

@@ -20,7 +20,7 @@ IMPORTING = (
         "a comparison that may be of a secret stands in the rules",
         Edit(
             "router/cli/importing/conditions.py",
-            "        if leaf in self._hidden:\n",
+            "        if leaf in self.hidden:\n",
             "        if leaf.parameter.named:\n",
         ),
         _TOKENS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.importing.webhook import HooksText, WebhookFlags, imported
+from router.cli.importing.webhook import WebhookFlags, imported
 from router.config import render_text
 from router.model.retry import CLIENT_ERROR_DELAYS, STANDARD
 from tests.acceptance.process import ROOT
@@ -46,7 +46,7 @@ def test_the_picture_of_a_retry_shows_the_policy() -> None:
 
 
 def test_a_hooks_file_becomes_the_rules_that_the_page_shows() -> None:
-    made = imported([HooksText(block(WEBHOOK, "json"), "hooks.json")], WebhookFlags())
+    made = imported([("hooks.json", block(WEBHOOK, "json"))], WebhookFlags())
     assert made.text == block(WEBHOOK, "yaml")
     assert render_text(made.listed) == block(WEBHOOK, "text")
     (variable,) = made.secrets
@@ -58,8 +58,8 @@ def test_the_way_from_webhook_goes_as_written(tmp_path: Path) -> None:
     (tmp_path / "hooks.json").write_text(block(WEBHOOK, "json"), "utf-8")
     place = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     *made, served = lines(WEBHOOK)
-    for line, code in zip(made, (1, 0, 0), strict=True):
-        assert subprocess.run(line.split(), cwd=tmp_path, env=place, check=False).returncode == code
+    for line in made:
+        subprocess.run(line.split(), cwd=tmp_path, env=place, check=True)
     # What stands before the server is right; the port may be somebody else's here.
     started = served.replace("router serve", 'test "$DEPLOY_SECRET" = a-long-random-text')
     subprocess.run(["sh", "-c", started], cwd=tmp_path, env=place, check=True)

@@ -3,168 +3,170 @@ A trigger rule as a condition with the same verdict.
 
 For webhook a rule is true or false, and beside this it may lack a parameter. One that does is
 false, but `not` makes it true, and lacking all the same: true for `or` and as the whole rule, false
-within `and`. So each rule has four readings: `holds` and `fails`, and both `surely`, with nothing
-lacking.
+within `and`.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
-from router.cli.importing.formulas import NEVER, Formula, every, some
+import msgspec
+
 from router.cli.importing.hooks_file import Hook
-from router.cli.importing.proofs import ImportedSender, proved_by
-from router.cli.importing.request_values import (
-    RequestValues,
-    absent,
-    merged,
-    quoted,
-    there,
-)
-from router.cli.importing.trigger_rule import (
-    All,
-    AnyOf,
-    Equals,
-    Fits,
-    Not,
-    Trigger,
-    fits_text,
-)
+from router.cli.importing.request_values import RequestValues, merged, quoted
+from router.cli.importing.trigger_rule import Trigger, fits_text
 from router.expressions import NotJson, decode_json
 
 NULL = "<nil>"
 """Null as webhook's text of it."""
 
 
-class Conditions:
-    """The conditions of one hook; `names` are those of its sender's secrets."""
+class Joined(msgspec.Struct, frozen=True):
+    """Formulas joined by `&&` or `||`."""
 
-    def __init__(
-        self, hook: Hook, values: RequestValues, sender: ImportedSender, names: dict[Trigger, str]
-    ) -> None:
-        self._hook, self._values = hook, values
-        self._proved, self._hidden = proved_by(sender, names), sender.hidden
+    word: str
+    parts: tuple["Formula", ...] = ()
 
-    def holds(self, trigger: Trigger) -> Formula:
-        """Whether webhook finds it true."""
-        if (proof := self._proved(trigger)) is not None:
-            return proof
-        if isinstance(trigger, All):
-            return every(map(self._surely_holds, trigger.rules))
-        if isinstance(trigger, AnyOf):
-            return some(map(self.holds, trigger.rules))
-        if isinstance(trigger, Not):
-            return self._fails(trigger.rule)
-        if isinstance(trigger, Equals):
-            return self._equal(trigger)
-        return self._fit(trigger) if isinstance(trigger, Fits) else NEVER
 
-    def _surely_holds(self, trigger: Trigger) -> Formula:
-        return self._surely_fails(trigger.rule) if isinstance(trigger, Not) else self.holds(trigger)
+Formula = str | Joined
+"""A text is an expression that holds no `&&` or `||` of its own."""
 
-    def _fails(self, trigger: Trigger) -> Formula:
-        if isinstance(trigger, All):
-            return some(
-                some((self.holds(rule.rule), self._lacks(rule.rule)))
-                if isinstance(rule, Not)
-                else self._fails(rule)
-                for rule in trigger.rules
-            )
-        if isinstance(trigger, AnyOf):
-            return every(map(self._fails, trigger.rules))
-        if isinstance(trigger, Not):
-            return self.holds(trigger.rule)
-        if isinstance(trigger, Equals | Fits):
-            return some((self._lacks(trigger), self._differs(trigger)))
-        return NEVER
+ALWAYS, NEVER = Joined("&&"), Joined("||")
 
-    def _surely_fails(self, trigger: Trigger) -> Formula:
-        if isinstance(trigger, All):
-            return self._in_turn(trigger.rules, self._surely_fails)
-        if isinstance(trigger, AnyOf):
-            return self._fails(trigger)
-        if isinstance(trigger, Not):
-            return self._surely_holds(trigger.rule)
-        if isinstance(trigger, Equals | Fits):
-            paths, differs = self._values.paths(trigger.parameter), self._differs(trigger)
-            # A field that is not there is neither equal nor unequal; a function's result is there.
-            known = isinstance(differs, str) and [differs.partition(" != ")[0]] == paths
-            return differs if known else every((there(paths), differs))
-        return NEVER
 
-    def _lacks(self, trigger: Trigger) -> Formula:
-        if isinstance(trigger, All):
-            return self._in_turn(trigger.rules, self._lacks)
-        if isinstance(trigger, Not):
-            return self._lacks(trigger.rule)
-        if isinstance(trigger, Equals | Fits):
-            return absent(self._values.paths(trigger.parameter))
-        return NEVER
+def _join(word: str, parts: Iterable[Formula]) -> Formula:
+    """The formula that all or one of these hold, simplified where nothing is lost."""
+    decided = NEVER if word == "&&" else ALWAYS
+    flat = (
+        part.parts if isinstance(part, Joined) and part.word == word else (part,) for part in parts
+    )
+    kept = tuple(dict.fromkeys(chain.from_iterable(flat)))
+    if decided in kept:
+        return decided
+    return kept[0] if len(kept) == 1 else Joined(word, kept)
 
-    def _in_turn(self, rules: tuple[Trigger, ...], found: Callable[[Trigger], Formula]) -> Formula:
-        """Whether this is found of one of the rules, and all before it surely hold."""
-        if not rules:
-            return NEVER
-        later = every((self._surely_holds(rules[0]), self._in_turn(rules[1:], found)))
-        return some((found(rules[0]), later))
 
-    def _equal(self, leaf: Equals) -> Formula:
-        if not (paths := self._values.paths(leaf.parameter)):
-            return NEVER
-        same = " == ".join(self._compared(leaf, paths))
-        if self._hook.text(leaf.value) == NULL:
-            return some((every((there(paths), f"{merged(paths)} == null")), same))
-        return same
+every, some = partial(_join, "&&"), partial(_join, "||")
 
-    def _differs(self, leaf: Equals | Fits) -> Formula:
-        """Whether a value that is there is another."""
-        if not (paths := self._values.paths(leaf.parameter)):
-            return NEVER
-        if isinstance(leaf, Fits):
-            return "!" + self._matches(leaf, paths)
-        other = " != ".join(self._compared(leaf, paths))
-        if self._hook.text(leaf.value) == NULL:
-            return every((f"{merged(paths)} != null", other))
-        return other
 
-    def _compared(self, leaf: Equals, paths: list[str]) -> tuple[str, str]:
+def written(formula: Formula) -> str:
+    """As one expression."""
+    if isinstance(formula, str):
+        return formula
+    if formula.word == "||":
+        return " || ".join(map(written, formula.parts)) or "1 == 2"
+    each = (part if isinstance(part, str) else f"({written(part)})" for part in formula.parts)
+    return " && ".join(each) or "1 == 1"
+
+
+class Reading(NamedTuple):
+    """When a rule is true or false, each also surely, with nothing lacking; and when it lacks."""
+
+    holds: Formula = NEVER
+    surely_holds: Formula = NEVER
+    fails: Formula = NEVER
+    surely_fails: Formula = NEVER
+    lacks: Formula = NEVER
+
+
+class Conditions(msgspec.Struct):
+    """
+    The conditions of one hook. `secrets` are the names of those that its matches prove; of `hidden`
+    comparisons, which may be secret too, rules hold hashes.
+    """
+
+    hook: Hook
+    values: RequestValues
+    secrets: dict[Trigger, str]
+    hidden: list[Trigger]
+
+    def reading(self, rule: Trigger) -> Reading:
+        """When webhook finds it true, and when false."""
+        if (proof := self._proof(rule)) is not None:
+            return Reading(proof, proof)
+        if rule.compares:
+            return self._compared(rule)
+        each = [self.reading(one) for one in rule.rules]
+        if rule.kind == "not":
+            [one] = each
+            return Reading(one.fails, one.surely_fails, one.holds, one.surely_holds, one.lacks)
+        if rule.kind == "or":
+            holds, fails = some(one.holds for one in each), every(one.fails for one in each)
+            return Reading(holds, holds, fails, fails)
+        return _all_of(each) if rule.kind == "and" else Reading()
+
+    def _proof(self, rule: Trigger) -> Formula | None:
+        """Whether the sender has proved itself so; None of what proves nothing."""
+        known = set(self.secrets.values())
+        if rule.kind == "or":  # one of all secrets has been shown
+            shown = {self.secrets[one] for one in rule.rules if one in self.secrets}
+            return ALWAYS if shown and shown == known else None
+        if rule not in self.secrets:
+            return None
+        return f"delivery.verified_by == '{self.secrets[rule]}'" if len(known) > 1 else ALWAYS
+
+    def _compared(self, leaf: Trigger) -> Reading:
         """
-        Both sides: texts, where something else than a text may have this value, and hashes of what
-        shows who sends, for rules hold no secrets.
+        A value that is there may be another. One that is not there is neither equal nor unequal; as
+        a text it is `null`.
         """
-        value, place = self._hook.text(leaf.value), merged(paths)
-        if leaf in self._hidden:
+        if not (paths := self.values.paths(leaf.parameter)):
+            return Reading()
+        there = some(f"exists({path})" for path in paths)
+        absent = every(f"!exists({path})" for path in paths)
+        holds, fails = self._sides(leaf, merged(paths))
+        same, other = some((holds,)), some((fails,))
+        if leaf.kind == "regex":
+            null = not leaf.parameter.is_text and fits_text(self.hook.text(leaf.given), "null")
+            same = every((there, same)) if null else same
+        elif self.hook.text(leaf.given) == NULL:
+            same = some((every((there, f"{merged(paths)} == null")), same))
+            other = every((f"{merged(paths)} != null", other))
+        bare = other == fails and fails.partition(" != ")[0] == paths[0]
+        surely = other if bare else every((there, other))
+        return Reading(same, same, some((absent, other)), surely, absent)
+
+    def _sides(self, leaf: Trigger, place: str) -> tuple[str, str]:
+        """
+        Equal and unequal: texts, where something else than a text may have this value, and hashes
+        of what shows who sends, for rules hold no secrets.
+        """
+        text = place if leaf.parameter.is_text else f"to_string({place})"
+        value = self.hook.text(leaf.given)
+        if leaf.kind == "regex":
+            pattern = value.replace("'", "\\'")
+            return f"matches({text}, '{pattern}')", f"!matches({text}, '{pattern}')"
+        if leaf in self.hidden:
             digest = hashlib.sha256(value.encode()).hexdigest()
-            return f"sha256({self._as_text(leaf, place)})", quoted(digest)
-        if not _is_json(value):
-            return place, quoted(value)
-        if value[:1] in "[{":
-            self._hook.differs(
+            text, value = f"sha256({text})", digest
+        elif not _is_json(value):
+            text = place
+        elif value[:1] in "[{":
+            self.hook.differs(
                 leaf.node,
                 "compared with JSON as the sender writes it; webhook sorts its keys",
                 "compare the fields one by one",
             )
-        return self._as_text(leaf, place), quoted(value)
+        return f"{text} == {quoted(value)}", f"{text} != {quoted(value)}"
 
-    def _as_text(self, leaf: Equals | Fits, place: str) -> str:
-        return place if leaf.parameter.source in ("header", "url") else f"to_string({place})"
 
-    def _fit(self, leaf: Fits) -> Formula:
-        if not (paths := self._values.paths(leaf.parameter)):
-            return NEVER
-        found = self._matches(leaf, paths)
-        if leaf.parameter.source in ("header", "url") or not fits_text(leaf.pattern, "null"):
-            return found
-        return every((there(paths), found))  # as a text, what is not there is `null`
-
-    def _matches(self, leaf: Fits, paths: list[str]) -> str:
-        pattern = "'" + leaf.pattern.replace("'", "\\'") + "'"
-        return f"matches({self._as_text(leaf, merged(paths))}, {pattern})"
+def _all_of(each: Sequence[Reading]) -> Reading:
+    """It fails or lacks by the first that does, where all before it surely hold."""
+    holds = every(one.surely_holds for one in each)
+    fails = some(part for one in each for part in (one.fails, one.lacks))
+    surely_fails: Formula = NEVER
+    lacks: Formula = NEVER
+    for one in reversed(each):
+        surely_fails = some((one.surely_fails, every((one.surely_holds, surely_fails))))
+        lacks = some((one.lacks, every((one.surely_holds, lacks))))
+    return Reading(holds, holds, fails, surely_fails, lacks)
 
 
 def _is_json(text: str) -> bool:
     """Whether a number, true, false, a list or an object has this text."""
-    try:
-        found = decode_json(text.encode())
-    except NotJson:
-        return False
-    return found is not None and not isinstance(found, str)
+    with suppress(NotJson):
+        return not isinstance(decode_json(text.encode()), str | None)
+    return False

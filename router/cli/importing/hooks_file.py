@@ -6,7 +6,7 @@ and numbers and truth values where a text is wanted.
 """
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import yaml
@@ -56,7 +56,6 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _YES = ("y", "yes", "on", "true")
-_NO = ("n", "no", "off", "false")
 _GO_CALL = re.compile(
     r"""\{\{-?[ ]*(getenv|credential|cat)[ ]+["`]([^"`{}\s]+)["`][ ]*(?:\|[ ]*js[ ]*)?-?\}\}"""
 )
@@ -86,37 +85,33 @@ class HookParameter(msgspec.Struct, frozen=True):
         if self.source == "payload":
             return self.named and "." not in self.name
         told = not self.named and _TELLS.search(self.name)
-        return self.source in ("header", "url") and bool(_PLACE.fullmatch(self.name)) and not told
+        return self.is_text and bool(_PLACE.fullmatch(self.name)) and not told
 
     @property
-    def is_method(self) -> bool:
-        """Whether it is the request's method."""
-        return self.source == "request" and self.name.lower() == "method"
+    def is_text(self) -> bool:
+        """Whether it is a text or not there, and of no other type."""
+        return self.source in ("header", "url")
 
 
 class Hook:
     """One hook; it is `taken` over until something in it cannot be said."""
 
-    def __init__(self, report: Report, node: Mapping) -> None:
-        self.report = report
-        self.node = node
-        self.taken = True
-        self._fields = fields(node)
-        self.unknown_keys(node, HOOK_KEYS)
+    def __init__(self, report: Report, node: Node) -> None:
+        self.report, self.node, self.taken = report, node, True
+        self._fields = self.fields(node, HOOK_KEYS)
         self.id = self.text(self.get("id"))
+        self.place = self.place_of(node)
 
     def get(self, key: str) -> Node | None:
         """The value of a key."""
-        entry = self._fields.get(key)
-        return entry[1] if entry else None
+        return self._fields.get(key)
 
-    @property
-    def place(self) -> str:
-        """`hooks.json:3`."""
-        return self.place_of(self.node)
+    def at(self, key: str) -> Node:
+        """Where something is said of a key."""
+        return self.get(key) or self.node
 
     def place_of(self, node: Node) -> str:
-        """The file and the line where this stands."""
+        """The file and the line where this stands: `hooks.json:3`."""
         source = self.report.source
         return f"{source.path_at(node.start)}:{source.position(node.start)[0]}"
 
@@ -125,29 +120,23 @@ class Hook:
         self.taken = False
         self.report.error(LEFT_OUT, message, *_spot(node), hint)
 
-    def differs(self, node: Node, message: str, hint: str | None = None) -> None:
+    def differs(
+        self, node: Node, message: str, hint: str | None = None, code: str = OTHERWISE
+    ) -> None:
         """The hook is taken over, but not this of it."""
-        self.report.warning(OTHERWISE, message, *_spot(node), hint)
+        self.report.warning(code, message, *_spot(node), hint)
 
-    def opens(self) -> None:
-        """The hook is taken over, and anybody may run it."""
-        message = f"the hook '{self.id}' asks for no signature and no token: anybody may run it"
-        hint = "give it a token, or accept it with --allow-unsigned"
-        self.report.warning(UNSIGNED, message, *_spot(self.get("id") or self.node), hint)
-
-    def unknown_keys(self, node: Mapping, known: tuple[str, ...]) -> None:
-        """Keys that webhook ignores, which are mostly misspelt ones."""
-        for key, _ in node:
+    def fields(self, node: Node, known: tuple[str, ...]) -> dict[str, Node]:
+        """The values of a mapping; keys that webhook ignores are mostly misspelt ones."""
+        for key, _ in node if isinstance(node, Mapping) else ():
             if key.value.lower() not in known:
-                self.differs(
-                    key,
-                    f"webhook knows no key '{key.value}' and ignores it",
-                    did_you_mean(key.value, known),
-                )
+                message = f"webhook knows no key '{key.value}' and ignores it"
+                self.differs(key, message, did_you_mean(key.value, known))
+        return fields(node)
 
     def text(self, node: Node | None) -> str:
-        """A text; empty where there is none."""
-        if node is None:
+        """A text, as webhook's own reader of YAML 1.1 makes it; empty where there is none."""
+        if node is None or is_null(node):
             return ""
         if not isinstance(node, Scalar):
             self.refuse(node, "a text was expected")
@@ -158,11 +147,12 @@ class Hook:
                 "a template of webhook's stands here; only secrets are taken from the environment",
                 "write the text itself, or `var.NAME` into the rules afterwards",
             )
-        if isinstance(_number(node), float):
+        found = None if node.style else _resolved(node.value)
+        if isinstance(found, float):
             self.differs(
                 node, "webhook makes another text of such a number", "write it in quotes, as meant"
             )
-        return _as_text(node)
+        return str(found).lower() if isinstance(found, int) else node.value
 
     def reference(self, node: Node) -> tuple[str, str]:
         """Where a secret comes from (`env`, `credential`, `file`), or "" and its text."""
@@ -171,39 +161,29 @@ class Hook:
             return "", self.text(node)
         return _SOURCES[marked[0][0]], marked[0][1:].rstrip(_PADDING)
 
-    def flag(self, key: str) -> bool:
-        """Whether this key says yes."""
-        node = self.get(key)
-        return isinstance(node, Scalar) and node.value.lower() in _YES
-
-    def status(self, key: str) -> int | None:
-        """A status, if the hook gives one."""
+    def status(self, key: str) -> int:
+        """A status; 0 if the hook gives none."""
         text = self.text(self.get(key))
-        return int(text) if text.isdigit() and int(text) else None
+        return int(text) if text.isdigit() else 0
 
     def items(self, node: Node | None) -> list[Node]:
         """The items of a list; none where there is no list."""
         if isinstance(node, Sequence):
             return node.items
-        if node is not None and not is_null(node):
+        if node is not None:
             self.refuse(node, "a list was expected")
         return []
 
-    def parameters(self, key: str) -> list[HookParameter]:
-        """The parameters in the list under a key."""
-        return [self.parameter(node) for node in self.items(self.get(key))]
+    def parameters(self, *keys: str) -> list[HookParameter]:
+        """The parameters in the lists under these keys."""
+        return [self.parameter(node) for key in keys for node in self.items(self.get(key))]
 
     def parameter(self, node: Node) -> HookParameter:
         """What a mapping of `source` and `name` names."""
-        if not isinstance(node, Mapping):
-            self.refuse(node, "a mapping of 'source' and 'name' was expected")
-            return HookParameter(node, "string", "")
-        self.unknown_keys(node, _PARAMETER_KEYS)
-        given = {key: value for key, (_, value) in fields(node).items()}
+        given = self.fields(node, _PARAMETER_KEYS)
         source, name, variable = (self.text(given.get(key)) for key in _PARAMETER_KEYS[:3])
-        decode = given.get("base64decode")
-        encoded = isinstance(decode, Scalar) and decode.value.lower() in _YES
-        return HookParameter(node, "url" if source == "query" else source, name, variable, encoded)
+        source, encoded = "url" if source == "query" else source, given.get("base64decode")
+        return HookParameter(node, source, name, variable, is_yes(encoded))
 
 
 def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report, list[Hook]]:
@@ -212,51 +192,27 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
     webhook's `-template`.
     """
     report = Report(Source(_marked(text) if template else text, path))
-    for found in _SECRET.finditer(report.source.text):
-        report.source.hide(*found.span(1))
-    for call in re.finditer(r"\{\{.*?\}\}", report.source.text) if template else ():
-        report.error(
-            LEFT_OUT,
-            "of Go templates only getenv, credential and cat with a fixed name are read",
-            *call.span(),
-            "write the file as the template makes it",
-        )
+    source = report.source
+    for found in _SECRET.finditer(source.text):
+        source.hide(*found.span(1))
+    calls = [*re.finditer(r"\{\{.*?\}\}" if template else r"\{\{", source.text)]
+    for call in calls if template else ():
+        text = "of Go templates only getenv, credential and cat with a fixed name are read"
+        report.error(LEFT_OUT, text, *call.span(), "write the file as the template makes it")
     root = None if report.failed else read(report)
-    if report.failed and not template and (begun := text.find("{{")) >= 0:
-        report.error(
-            LEFT_OUT, "a Go template begins here", begun, begun + 2, "read it by --template"
-        )
+    if report.failed and calls and not template:
+        span = calls[0].span()
+        report.error(LEFT_OUT, "a Go template begins here", *span, "read it by --template")
     if root is None or is_null(root):
         return report, []
     if not isinstance(root, Sequence):
         report.error(LEFT_OUT, "a list of hooks was expected", root.start, root.end)
         return report, []
-    _hide_tokens(report, root)
-    return report, list(_hooks(report, root))
-
-
-def _hide_tokens(report: Report, root: Node) -> None:
-    """No value that a rule compares with is shown: it may prove the sender."""
     for node in walk([root]):
-        given = fields(node) if isinstance(node, Mapping) else {}
-        if "value" not in given or "parameter" not in given:
-            continue
-        report.source.hide(given["value"][1].start, given["value"][1].end)
-
-
-def _hooks(report: Report, root: Sequence) -> Iterator[Hook]:
-    seen: dict[str, Hook] = {}
-    for node in root.items:
-        if not isinstance(node, Mapping):
-            report.error(LEFT_OUT, "a hook is a mapping", node.start, node.end)
-            continue
-        hook = Hook(report, node)
-        if not hook.id:
-            hook.refuse(node, "a hook without an 'id' has no address")
-        elif first := seen.get(hook.id):
-            hook.refuse(node, f"the hook '{hook.id}' stands twice, first at {first.place}")
-        seen.setdefault(hook.id, hook)
-        yield hook
+        given = fields(node)
+        if "value" in given and "parameter" in given:  # what a rule compares with may be a token
+            source.hide(given["value"].start, given["value"].end)
+    return report, [Hook(report, node) for node in root.items]
 
 
 def _marked(text: str) -> str:
@@ -264,14 +220,20 @@ def _marked(text: str) -> str:
     return _GO_CALL.sub(lambda m: (_MARKS[m[1]] + m[2]).ljust(len(m[0]), _PADDING), text)
 
 
-def fields(node: Mapping) -> dict[str, tuple[Scalar, Node]]:
-    """The entries of a mapping by their keys in small letters: their case does not count."""
-    return {key.value.lower(): (key, value) for key, value in node}
+def fields(node: Node) -> dict[str, Node]:
+    """The values of a mapping that are not null, by their keys in small letters; else none."""
+    entries = node if isinstance(node, Mapping) else ()
+    return {key.value.lower(): value for key, value in entries if not is_null(value)}
 
 
 def is_null(node: Node) -> bool:
     """Is it null, which for webhook is as good as absent?"""
     return isinstance(node, Scalar) and not node.style and node.value in ("", "~", "null", "Null")
+
+
+def is_yes(node: Node | None) -> bool:
+    """Is it true?"""
+    return isinstance(node, Scalar) and node.value.lower() in _YES
 
 
 def _spot(node: Node) -> tuple[int, int]:
@@ -281,23 +243,11 @@ def _spot(node: Node) -> tuple[int, int]:
     return shown.start, shown.end
 
 
-def _as_text(node: Scalar) -> str:
-    """What webhook's own reader, of YAML 1.1, makes of a scalar where a text is wanted."""
-    if node.style or is_null(node):
-        return node.value if node.style else ""
-    word = node.value.lower()
-    if word in _YES or word in _NO:
-        return "true" if word in _YES else "false"
-    number = _number(node)
-    return str(number) if isinstance(number, int) else node.value
-
-
-def _number(node: Scalar) -> int | float | None:
-    """The number that a scalar without quotes is."""
-    if node.style or node.value[:1] not in "+-.0123456789":
-        return None
+def _resolved(text: str) -> Any:
+    """What PyYAML, a reader of YAML 1.1 too, makes of a plain scalar."""
+    if text.lower() in ("y", "n"):
+        return text.lower() == "y"
     try:
-        found = yaml.safe_load(node.value)
-    except yaml.YAMLError:  # what stands within a line may be something else alone
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):  # what stands within a line may be else alone
         return None
-    return found if isinstance(found, int | float) else None

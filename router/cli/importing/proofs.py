@@ -1,88 +1,60 @@
 """
-What of a trigger rule says who may send: signatures, tokens, addresses, the method.
+What of a trigger rule proves the sender: its signatures, or else its tokens.
 
-These are no conditions of rules here but keys of the endpoint and its provider, so that what is not
+They are no conditions of rules here but keys of the endpoint and its provider, so that what is not
 genuine is refused and never stored.
 """
 
 import base64
 import binascii
-import ipaddress
 import re
-from collections.abc import Callable, Container, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Container, Sequence
+from typing import Any
 
 import msgspec
 
-from router.cli.importing.formulas import ALWAYS, Formula
-from router.cli.importing.hooks_file import Hook, HookParameter
-from router.cli.importing.trigger_rule import (
-    All,
-    AnyOf,
-    Equals,
-    Fits,
-    FromRange,
-    Signed,
-    Trigger,
-    leaves,
-)
+from router.cli.importing.hooks_file import Hook, is_yes
+from router.cli.importing.trigger_rule import Trigger, leaves
 from router.secrets import WEAK_BYTES
 from router.yaml_source import Node
 
-_REMOVED_FROM = re.compile(r"authorization", re.IGNORECASE)
-Leaf = TypeVar("Leaf", Signed, Equals)
-_TOKEN = {"header": "header", "url": "query", "payload": "field"}
+_PLACES = {"header": "header", "url": "query", "payload": "field"}
+_READERS = ("pass-arguments-to-command", "pass-environment-to-command", "pass-file-to-command")
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """One match that proves: the ways in which it may be shown, and its secret's own value."""
+    """
+    One match that proves: the ways in which it may be shown, and its secret, as `Hook.reference`.
+    """
 
     ways: tuple[dict[str, Any], ...]
-    secret: Node
-    of: Callable[[str], str] = str
-    """What of the secret's text is the secret."""
+    node: Node
+    place: str
+    secret: tuple[str, str]
 
 
-class ImportedSender(msgspec.Struct):
-    """
-    Who may send to a hook's endpoint, and the rest of its rule. `hidden` are comparisons in the
-    rest that may be secret: rules hold their hashes. Of each of `methods` one must be the method.
-    """
-
-    rest: Trigger | None
-    proofs: dict[Trigger, Proof] = {}
-    hidden: list[Equals | Fits] = []
-    allow_from: list[str] = []
-    methods: list[list[str]] = []
+def proofs_of(hook: Hook, trigger: Trigger) -> dict[Trigger, Proof]:
+    """The matches of which the sender must show one."""
+    found = _signatures(hook, trigger) or _tokens(hook, trigger)
+    return {leaf: _proof(hook, leaf) for leaf in found}
 
 
-def sender_of(hook: Hook, trigger: Trigger | None) -> ImportedSender:
-    """Split what proves the sender from the rule."""
-    sender = ImportedSender(trigger)
-    if trigger is None:
-        return sender
-    proofs = _signatures(hook, trigger) or _tokens(hook, trigger)
-    sender.proofs = {leaf: _proof(hook, leaf) for leaf in proofs}
-    compared = [one for one in leaves(trigger) if isinstance(one, Equals | Fits)]
-    others = [leaf for leaf in compared if leaf not in proofs]
-    sender.hidden = [leaf for leaf in others if _may_be_secret(hook, leaf, proofs)]
-    _refuse_readers(hook, proofs, [leaf.parameter for leaf in others])
-    sender.rest = _without_places(hook, sender, trigger)
-    for leaf in leaves(sender.rest) if sender.rest else ():
-        if isinstance(leaf, FromRange):
-            hook.refuse(
-                leaf.node,
-                "the sender's address is no part of a condition beside others",
-                "make two hooks of it, each with its own `ip-whitelist`",
-            )
-    return sender
+def hidden_of(hook: Hook, trigger: Trigger, proofs: Collection[Trigger]) -> list[Trigger]:
+    """The comparisons beside the proofs that may be of a secret too."""
+    others = [leaf for leaf in leaves(trigger) if leaf.compares and leaf not in proofs]
+    shown = [leaf.parameter for leaf in proofs if leaf.kind == "value"]
+    tokens = {(one.source, one.name.lower()) for one in shown}
+    for one in (*(leaf.parameter for leaf in others), *hook.parameters(*_READERS)):
+        if (one.source, one.name.lower()) in tokens:
+            message = f"'{one.name}' holds the token: rules and commands never see it"
+            hook.refuse(one.node, message, "its text is always the same: leave it out here")
+    return [leaf for leaf in others if leaf.kind == "value" and _may_be_secret(hook, leaf, proofs)]
 
 
-def _signatures(hook: Hook, trigger: Trigger) -> Sequence[Signed]:
-    """The signatures of which one must hold."""
-    found = [leaf for leaf in leaves(trigger) if isinstance(leaf, Signed)]
+def _signatures(hook: Hook, trigger: Trigger) -> Sequence[Trigger]:
+    found = [leaf for leaf in leaves(trigger) if leaf.kind == "signed"]
     needed = _needed(trigger, found)
-    if not needed and found:
+    if found and not needed:
         hook.refuse(
             found[0].node,
             "without this signature the hook may run all the same; an endpoint of the router "
@@ -95,7 +67,7 @@ def _signatures(hook: Hook, trigger: Trigger) -> Sequence[Signed]:
             "two signatures at once prove nothing more here: one is enough",
             "leave one of them, or write a provider with `together: true`",
         )
-    elif len(needed) > 1 and not hook.flag("trigger-signature-soft-failures"):
+    elif len(needed) > 1 and not is_yes(hook.get("trigger-signature-soft-failures")):
         hook.differs(
             found[0].node,
             "where this signature is wrong webhook looks at no other; here any of them is enough",
@@ -104,128 +76,58 @@ def _signatures(hook: Hook, trigger: Trigger) -> Sequence[Signed]:
     return found
 
 
-def _tokens(hook: Hook, trigger: Trigger) -> Sequence[Equals]:
+def _tokens(hook: Hook, trigger: Trigger) -> Sequence[Trigger]:
     """The fixed values of which one must be shown; of those that all must be, the likeliest."""
     likeliest = sorted(
-        (leaf for leaf in leaves(trigger) if isinstance(leaf, Equals) and _may_prove(hook, leaf)),
+        (leaf for leaf in leaves(trigger) if _may_prove(hook, leaf)),
         key=lambda leaf: (leaf.parameter.named, len(_text(hook, leaf))),
         reverse=True,
     )
     return _needed(trigger, likeliest)
 
 
-def _needed(trigger: Trigger, proofs: Sequence[Leaf]) -> list[Leaf]:
+def _needed(trigger: Trigger, proofs: Sequence[Trigger]) -> list[Trigger]:
     """Of these, the first ones of which the rule needs one to be true; none: it needs none."""
-    if isinstance(trigger, AnyOf):
-        each = [_needed(rule, proofs) for rule in trigger.rules]
+    each = [_needed(rule, proofs) for rule in trigger.rules]
+    if trigger.kind == "or":
         return [one for found in each for one in found] if all(each) else []
-    if isinstance(trigger, All):
-        each = [found for rule in trigger.rules if (found := _needed(rule, proofs))]
-        return min(each, key=lambda one: max(map(proofs.index, one)), default=[])
-    return [proof for proof in proofs if proof == trigger]
+    if trigger.kind == "and":
+        return min(filter(None, each), key=lambda one: max(map(proofs.index, one)), default=[])
+    return [trigger] if trigger in proofs else []
 
 
-def _may_prove(hook: Hook, leaf: Equals) -> bool:
-    return leaf.parameter.proves and bool(_text(hook, leaf).strip())
+def _may_prove(hook: Hook, leaf: Trigger) -> bool:
+    return leaf.kind == "value" and leaf.parameter.proves and bool(_text(hook, leaf).strip())
 
 
-def _text(hook: Hook, leaf: Equals) -> str:
-    return hook.reference(leaf.value)[1]
+def _text(hook: Hook, leaf: Trigger) -> str:
+    return hook.reference(leaf.given)[1]
 
 
-def _may_be_secret(hook: Hook, leaf: Equals | Fits, proofs: Sequence[Signed | Equals]) -> bool:
+def _may_be_secret(hook: Hook, leaf: Trigger, proofs: Collection[Trigger]) -> bool:
     """Beside a signature only what is named so may be; beside a token, no short text."""
-    if isinstance(leaf, Fits):
-        return False
-    signed = any(isinstance(proof, Signed) for proof in proofs)
+    signed = any(proof.kind == "signed" for proof in proofs)
     short = proofs and len(_text(hook, leaf)) < WEAK_BYTES
     return leaf.parameter.named or (_may_prove(hook, leaf) and not signed and not short)
 
 
-def _refuse_readers(
-    hook: Hook, proofs: Sequence[Signed | Equals], read: Sequence[HookParameter]
-) -> None:
-    """The router hides tokens from conditions and commands."""
-    keys = ("pass-arguments-to-command", "pass-environment-to-command", "pass-file-to-command")
-    given = [one for key in keys for one in hook.parameters(key)]
-    shown = [leaf.parameter for leaf in proofs if isinstance(leaf, Equals)]
-    tokens = {(one.source, one.name.lower()) for one in shown}
-    for one in (*read, *given):
-        if (one.source, one.name.lower()) in tokens:
-            message = f"'{one.name}' holds the token: rules and commands never see it"
-            hook.refuse(one.node, message, "its text is always the same: leave it out here")
-
-
-def proved_by(
-    sender: ImportedSender, names: dict[Trigger, str]
-) -> Callable[[Trigger], Formula | None]:
-    """The formula of matches that prove; `names`: of each one's secret."""
-    several = len(set(names.values())) > 1
-
-    def proved(trigger: Trigger) -> Formula | None:
-        if isinstance(trigger, AnyOf):  # one of all secrets has been shown
-            shown = {names.get(rule) for rule in trigger.rules if rule in names}
-            return ALWAYS if shown and shown == set(names.values()) else None
-        if trigger not in sender.proofs:
-            return None
-        return f"delivery.verified_by == '{names[trigger]}'" if several else ALWAYS
-
-    return proved
-
-
-def _without_places(hook: Hook, sender: ImportedSender, trigger: Trigger) -> Trigger | None:
-    """The rule without what all of it needs of addresses and methods."""
-    if isinstance(trigger, All):
-        rules = [_without_places(hook, sender, rule) for rule in trigger.rules]
-        return All(tuple(rule for rule in rules if rule is not None))
-    choice = trigger.rules if isinstance(trigger, AnyOf) else (trigger,)
-    if choice and all(isinstance(rule, FromRange) for rule in choice):
-        if sender.allow_from:
-            hook.refuse(
-                hook.get("trigger-rule") or hook.node, "the address is to be in several ranges"
-            )
-        for rule in choice:
-            sender.allow_from += _ranges(hook, rule)
-        return None
-    methods = [
-        rule.value for rule in choice if isinstance(rule, Equals) and rule.parameter.is_method
-    ]
-    if methods and len(methods) == len(choice):
-        sender.methods.append([hook.text(value) for value in methods])
-        return None
-    return trigger
-
-
-def _ranges(hook: Hook, rule: Any) -> list[str]:
-    found = []
-    for text in rule.ranges:
-        address = text if "/" in text else f"{text}/32"
-        try:
-            found.append(str(ipaddress.ip_network(address, strict=False)))
-        except ValueError:
-            hook.refuse(rule.node, f"'{text}' is no range of addresses")
-            continue
-        if ":" in text and "/" not in text:
-            hook.differs(rule.node, f"for webhook '{text}' means all of {found[-1]}", f"{text}/128")
-    return found
-
-
-def _proof(hook: Hook, leaf: Signed | Equals) -> Proof:
-    if (key := _TOKEN.get(leaf.parameter.source)) is None:
+def _proof(hook: Hook, leaf: Trigger) -> Proof:
+    if (key := _PLACES.get(leaf.parameter.source)) is None:
         hook.refuse(leaf.node, f"a signature cannot stand in '{leaf.parameter.source}'")
         key = "header"
     place = {key: leaf.parameter.name}
-    if isinstance(leaf, Equals):
+    if leaf.kind == "value":
         return _token(hook, leaf, place)
     way = {"scheme": "hmac", **place, "algorithm": leaf.algorithm}
-    if leaf.scalr:
-        stamp = {"message": "{body}{timestamp}", "timestamp": "Date", "time": "utc_date"}
-        return Proof(({**way, **stamp, "tolerance": "300s"},), leaf.secret)
     listed = {**way, "prefix": f"{leaf.algorithm}=", "separator": ","}
-    return Proof((listed, way), leaf.secret)
+    if leaf.algorithm == "scalr":
+        stamp = {"message": "{body}{timestamp}", "timestamp": "Date", "time": "utc_date"}
+        listed = way = {**way, "algorithm": "sha1", **stamp, "tolerance": "300s"}
+    return Proof((listed, way), leaf.given, hook.place_of(leaf.given), hook.reference(leaf.given))
 
 
-def _token(hook: Hook, leaf: Equals, place: dict[str, str]) -> Proof:
+def _token(hook: Hook, leaf: Trigger, place: dict[str, str]) -> Proof:
+    kind, text = hook.reference(leaf.given)
     forced = hook.text(hook.get("incoming-payload-content-type"))
     if "field" in place and "x-www-form" not in forced:
         tell = hook.refuse if "xml" in forced or "multipart" in forced else hook.differs
@@ -234,21 +136,21 @@ def _token(hook: Hook, leaf: Equals, place: dict[str, str]) -> Proof:
             "the router looks for a token in JSON of at most 64 KiB and in forms, nowhere else",
             "let the sender sign, or send the token in a header",
         )
-    if not leaf.parameter.named and len(_text(hook, leaf)) < WEAK_BYTES:
+    if not leaf.parameter.named and len(text) < WEAK_BYTES:
         hook.differs(
             leaf.node,
             f"'{leaf.parameter.name}' is taken for a token, which is short enough to be guessed",
             "make a longer one; if it is no secret, write it as a condition into the rules",
         )
     way = {"scheme": "token", **place}
-    if not _REMOVED_FROM.fullmatch(leaf.parameter.name) or "header" not in place:
-        return Proof((way,), leaf.value)
-    word, blank, rest = hook.text(leaf.value).partition(" ")
-    if word.lower() == "basic" and ":" in _basic(rest):
-        return Proof(({"scheme": "basic"},), leaf.value, lambda text: _basic(text[6:]))
-    if not blank:
-        hook.refuse(leaf.node, "a token in Authorization stands behind a word, like 'Bearer'")
-    return Proof(({**way, "prefix": f"{word} "},), leaf.value, lambda text: text.partition(" ")[2])
+    if place.get("header", "").lower() == "authorization":
+        word, blank, text = hook.text(leaf.given).partition(" ")
+        way["prefix"] = f"{word} "
+        if word.lower() == "basic" and ":" in (pair := _basic(text)):
+            way, text = {"scheme": "basic"}, pair
+        elif not blank:
+            hook.refuse(leaf.node, "a token in Authorization stands behind a word, like 'Bearer'")
+    return Proof((way,), leaf.given, hook.place_of(leaf.given), (kind, text))
 
 
 def _basic(text: str) -> str:
@@ -258,27 +160,29 @@ def _basic(text: str) -> str:
         return ""
 
 
-class SecretTable:
-    """`rows` by name, each with its comment; `values` by the variables that `rows` name."""
+class Secrets(dict[tuple[str, str], tuple[str, str]]):
+    """The name and the place of each secret, by its kind and text."""
 
-    def __init__(self) -> None:
-        self.rows: dict[str, tuple[dict[str, str], str]] = {}
-        self.values: dict[str, str] = {}
-
-    def name_of(self, hook: Hook, proof: Proof, base: str) -> str:
+    def name_of(self, proof: Proof, base: str) -> str:
         """The name of this secret, kept under one like `base`; equal secrets share a name."""
-        kind, text = hook.reference(proof.secret)
         stem = re.sub(r"\W", "_", base if base[0].isalpha() else f"hook_{base}")
-        fresh = free(stem, self.rows)
-        if not kind:
-            value = proof.of(text)
-            known = (name for name, other in self.values.items() if other == value)
-            kind, text = "env", next(known, f"{fresh.upper()}_SECRET")
-            self.values[text] = value
-        named = (name for name, (row, _) in self.rows.items() if row == {kind: text})
-        name = next(named, fresh)
-        self.rows.setdefault(name, ({kind: text}, hook.place_of(proof.secret)))
-        return name
+        fresh = free(stem, [name for name, _ in self.values()])
+        return self.setdefault(proof.secret, (fresh, proof.place))[0]
+
+    def variables(self) -> dict[str, str]:
+        """The values of those of no kind, by the variables that `rows` name."""
+        return {_variable(name): text for (kind, text), (name, _) in self.items() if not kind}
+
+    def rows(self) -> dict[str, tuple[dict[str, str], str]]:
+        """The section of the rules file."""
+        return {
+            name: ({kind or "env": text if kind else _variable(name)}, place)
+            for (kind, text), (name, place) in self.items()
+        }
+
+
+def _variable(name: str) -> str:
+    return f"{name.upper()}_SECRET"
 
 
 def free(base: str, taken: Container[Any]) -> str:

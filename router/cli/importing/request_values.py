@@ -1,65 +1,72 @@
 """What a hook reads of a request, as expressions."""
 
 import re
-from collections.abc import Mapping
 
-from router.cli.importing.formulas import Formula, every, some
 from router.cli.importing.hooks_file import Hook, HookParameter
+from router.cli.importing.trigger_rule import Trigger, leaves
 from router.expressions import encode_json
 from router.expressions.changes import quoted_step
 
 _USUAL = re.compile(r"-?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*|#text")
 _REMOVED = re.compile(r"authorization|cookie|proxy-.*")
 """Headers that are not stored, and so not seen by rules."""
-ENTIRE = {"entire-payload": "payload", "entire-headers": "headers", "entire-query": "query"}
-_READ = ("header", "url", "payload", "string", "raw-request-body", *ENTIRE)
+_ENTIRE = {"entire-payload": "payload", "entire-headers": "headers", "entire-query": "query"}
+_HINTS = {
+    "raw-request-body": "hand it over by `pass-file-to-command`, or on stdin, as the router does",
+    "request": "the method is fixed by `http-methods`, addresses by `allow_from`",
+    **dict.fromkeys(("header", "url", "payload", "string", *_ENTIRE)),
+}
+"""What to do instead, of each source that webhook knows."""
 
 
 class RequestValues:
     """
-    The values of one hook. `decoded` names the definition that is the JSON within a parameter;
-    with `whole_body` the payload is the body as text.
+    The values of one hook. With `whole_body` the payload is the body as text, for that is compared
+    or an argument, and nothing else of it is read.
     """
 
-    def __init__(
-        self, hook: Hook, decoded: Mapping[tuple[str, str], str], *, whole_body: bool
-    ) -> None:
-        self._hook = hook
-        self._decoded = decoded
-        self._whole_body = whole_body
+    def __init__(self, hook: Hook, trigger: Trigger) -> None:
+        self._hook, self._within = hook, set[tuple[str, str]]()
+        given = hook.parameters("pass-arguments-to-command", "pass-environment-to-command")
+        sources = {one.source for one in given}
+        sources |= {leaf.parameter.source for leaf in leaves(trigger) if leaf.compares}
+        others = sources | {one.source for one in hook.parameters("pass-file-to-command")}
+        whole = "raw-request-body" in sources and not others & {"payload", "entire-payload"}
+        self.whole_body = whole
+        for one in hook.parameters("parse-parameters-as-json"):
+            if one.source not in ("payload", "url") or not one.name.isidentifier():
+                message = "JSON is read within a field of the payload or the query, by a plain name"
+                hook.refuse(one.node, message)
+            self._within.add((one.source, one.name))  # it holds JSON
 
     def paths(self, parameter: HookParameter) -> list[str]:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
         source, name = parameter.source, parameter.name
-        first, dot, rest = name.partition(".")
-        if source == "header":
-            return self._header(parameter)
-        if (define := self._decoded.get((source, first))) is not None:
-            return _paths(f"def.{define}", rest) if dot else [f"def.{define}"]
-        if source == "url":
-            return ["query" + quoted_step(name)]
+        first, _, rest = name.partition(".")
+        if (source, first) in self._within:
+            root = f"parse_json({'query' if source == 'url' else source}.{first})"
+            return _paths(root, rest) if rest else [root]
         if source == "payload":
             return _in_payload(name)
-        if source == "raw-request-body" and self._whole_body:
+        if parameter.is_text:
+            return [self._header(parameter) if source == "header" else "query" + quoted_step(name)]
+        if source == "raw-request-body" and self.whole_body:
             return ["payload"]
-        return self._cannot(parameter)
-
-    def text(self, parameter: HookParameter) -> str:
-        """An expression for its text, empty where there is no value."""
-        if parameter.source in ENTIRE:
-            return f"to_string({ENTIRE[parameter.source]})"
-        if not (paths := self.paths(parameter)):
-            return "''"
-        found = f"default({merged(paths)}, '')"
-        return found if parameter.source in ("header", "url") else f"to_string({found})"
+        what = "'{}' cannot be read here" if source in _HINTS else "webhook knows no source '{}'"
+        hint = _HINTS.get(source, f"write one of {', '.join(_HINTS)}")
+        self._hook.refuse(parameter.node, what.format(source), hint)
+        return []
 
     def template(self, parameter: HookParameter) -> str:
-        """Its text as an action writes it."""
+        """Its text as an action writes it, empty where there is no value."""
         if parameter.source == "string":
-            return parameter.name.replace("{{", "{{ '{{' }}")
-        return f"{{{{ {self.text(parameter)} }}}}"
+            return literal(parameter.name)
+        if parameter.source in _ENTIRE:
+            return f"{{{{ to_string({_ENTIRE[parameter.source]}) }}}}"
+        found = f"default({merged(self.paths(parameter))}, '')"
+        return f"{{{{ {found} }}}}" if parameter.is_text else f"{{{{ to_string({found}) }}}}"
 
-    def _header(self, parameter: HookParameter) -> list[str]:
+    def _header(self, parameter: HookParameter) -> str:
         name = parameter.name.lower()
         if _REMOVED.fullmatch(name):
             self._hook.refuse(
@@ -67,22 +74,7 @@ class RequestValues:
                 f"the router keeps no {parameter.name}: rules and commands never see it",
                 "as the proof of the sender it is `verify: {scheme: token, …}`",
             )
-        return [f"headers{quoted_step(name)}"]
-
-    def _cannot(self, parameter: HookParameter) -> list[str]:
-        hint = None
-        if parameter.source == "raw-request-body":
-            hint = "hand it over by `pass-file-to-command`, or on stdin, as the router does"
-        elif parameter.source == "request":
-            hint = "the method is fixed by `http-methods`, addresses by `allow_from`"
-        known = parameter.source in (*_READ, "request")
-        what = (
-            f"'{parameter.source}' cannot be read here"
-            if known
-            else f"webhook knows no source '{parameter.source}'"
-        )
-        self._hook.refuse(parameter.node, what, hint)
-        return []
+        return "headers" + quoted_step(name)
 
 
 def _in_payload(name: str) -> list[str]:
@@ -101,11 +93,11 @@ def _paths(root: str, name: str) -> list[str]:
     name shows that this may be so, every such path.
     """
     parts = name.split(".")
+    steps = [*map(_step, parts)]
     if all(map(_USUAL.fullmatch, parts)):
-        return [root + "".join(map(_step, parts))]
-    heads = range(len(parts))
+        return [root + "".join(steps)]
     return [
-        root + "".join(map(_step, parts[:at])) + quoted_step(".".join(parts[at:])) for at in heads
+        root + "".join(steps[:at]) + quoted_step(".".join(parts[at:])) for at in range(len(parts))
     ]
 
 
@@ -118,20 +110,15 @@ def _step(part: str) -> str:
 
 def merged(paths: list[str]) -> str:
     """The value at the first of these places that has one."""
-    *others, last = paths
+    *others, last = paths or ["null"]
     for path in reversed(others):
         last = f"default({path}, {last})"
     return last
 
 
-def there(paths: list[str]) -> Formula:
-    """Whether there is a value, null among them."""
-    return some(f"exists({path})" for path in paths)
-
-
-def absent(paths: list[str]) -> Formula:
-    """Whether there is none."""
-    return every(f"!exists({path})" for path in paths)
+def literal(text: str) -> str:
+    """A fixed text as an action writes it."""
+    return text.replace("{{", "{{ '{{' }}")
 
 
 def quoted(text: str) -> str:

@@ -1,47 +1,38 @@
 """adnanh/webhook's hooks as a rules file: each hook an endpoint with its path, and one rule."""
 
 import re
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from router.cli.importing.conditions import Conditions
-from router.cli.importing.formulas import ALWAYS, NEVER, Every, Formula, Some, every, written
-from router.cli.importing.hook_answers import answer_of
-from router.cli.importing.hook_commands import shell_of
-from router.cli.importing.hook_senders import definition_of, remark_of
-from router.cli.importing.hook_trials import ImportedTrials
-from router.cli.importing.hooks_file import Hook, HookParameter, read_hooks
-from router.cli.importing.proofs import ImportedSender, SecretTable, free, sender_of
+from router.cli.importing.conditions import ALWAYS, NEVER, Conditions, Formula, Joined, written
+from router.cli.importing.effects import answer_of, shell_of
+from router.cli.importing.hooks_file import UNSIGNED, Hook, read_hooks
+from router.cli.importing.proofs import Secrets, free
 from router.cli.importing.request_values import RequestValues
-from router.cli.importing.rules_text import block, listing, mapping
-from router.cli.importing.trigger_rule import Equals, Fits, Trigger, leaves, read_trigger
+from router.cli.importing.rules_text import Row, block, section
+from router.cli.importing.senders import ImportedSender, sender_of
+from router.cli.importing.trials import trials_of
+from router.cli.importing.trigger_rule import read_trigger
 from router.config.spelling import ENDPOINTS_TAKEN
 from router.errors import Diagnostic
 
 _SAFE_IN_PATH = "/!$&'()*+,;=:@~-._"
-Row = tuple[Any, str]
-
-
-class HooksText(msgspec.Struct, frozen=True):
-    """A hooks file as it was read."""
-
-    text: str
-    path: str
 
 
 class WebhookFlags(msgspec.Struct, frozen=True):
     """What webhook's own command line says."""
 
-    listen: str = "0.0.0.0:9000"
-    prefix: str = "hooks"
-    methods: tuple[str, ...] = ()
+    ip: str = "0.0.0.0"  # noqa: S104 - webhook's default
+    port: str | int = 9000
+    urlprefix: str = "hooks"
+    http_methods: str = ""
+    secure: bool = False
+    cert: str = "cert.pem"
+    key: str = "key.pem"
     template: bool = False
-    cert: str | None = None
-    key: str | None = None
 
 
 class ImportedRules(msgspec.Struct, frozen=True):
@@ -57,72 +48,59 @@ class ImportedRules(msgspec.Struct, frozen=True):
     taken: int
 
 
-def imported(files: Sequence[HooksText], flags: WebhookFlags) -> ImportedRules:
-    """Rules that do what webhook does with these files, as far as they can say it."""
-    made = _Rules(flags)
-    listed: list[Diagnostic] = []
-    found = 0
-    for file in files:
-        report, hooks = read_hooks(file.text, file.path, template=flags.template)
+def imported(files: Sequence[tuple[str, str]], flags: WebhookFlags) -> ImportedRules:
+    """Rules that do what webhook does with these files, each a path and its text."""
+    made, listed, found = _Rules(flags), list[Diagnostic](), 0
+    for path, text in files:
+        report, hooks = read_hooks(text, path, template=flags.template)
         for hook in hooks:
             made.add(hook)
         found += len(hooks)
         listed += report.sorted()
-    text = made.text([file.path for file in files])
-    return ImportedRules(
-        text, tuple(listed), made.secrets.values, found=found, taken=len(made.endpoints)
-    )
+    text = made.text(path for path, _ in files)
+    return ImportedRules(text, tuple(listed), made.secrets.variables(), found, len(made.endpoints))
 
 
-class _Rules:
-    """The sections of the file that is being made."""
+class _Rules(msgspec.Struct):
+    """The sections of the file that is being made; `places` are those of all hooks."""
 
-    def __init__(self, flags: WebhookFlags) -> None:
-        self._flags = flags
-        self._paths: dict[str, str] = {}
-        self.secrets = SecretTable()
-        self.providers: dict[str, Row] = {}
-        self.endpoints: dict[str, Row] = {}
-        self.defines: dict[str, Row] = {}
-        self.rules: list[Row] = []
-        self.tests: list[Row] = []
+    flags: WebhookFlags
+    places: dict[str, str] = {}
+    secrets: Secrets = msgspec.field(default_factory=Secrets)
+    providers: dict[str, Row] = {}
+    endpoints: dict[str, Row] = {}
+    rules: list[Row] = []
+    tests: list[Row] = []
 
     def add(self, hook: Hook) -> None:
         """Take the hook over, if all of it that decides and runs can be said."""
-        trigger = read_trigger(hook)
-        decoded = _decoded(hook)
-        sender = sender_of(hook, trigger)
-        whole = _reads_whole_body(hook, trigger)
-        values = RequestValues(hook, decoded, whole_body=whole)
-        definition = definition_of(hook, sender, self._flags.methods, whole_body=whole)
-        shell = shell_of(hook, values)
-        answer = answer_of(hook)
-        name = self._name(hook.id)
-        table = deepcopy(self.secrets)  # a hook that is left out leaves none behind
-        secrets = {leaf: table.name_of(hook, one, name) for leaf, one in sender.proofs.items()}
-        match = _match(hook, values, sender, secrets)
         self._claim(hook)
+        trigger = read_trigger(hook)
+        values = RequestValues(hook, trigger)
+        sender = sender_of(hook, trigger, values, self.flags.http_methods)
+        shell, answer, name = shell_of(hook, values), answer_of(hook), self._name(hook.id)
+        table = Secrets(self.secrets)  # a hook that is left out leaves none behind
+        secrets = {leaf: table.name_of(proof, name) for leaf, proof in sender.proofs.items()}
+        match = Conditions(hook, values, secrets, sender.hidden).reading(sender.rest).holds
+        if match == NEVER and hook.taken:
+            hook.refuse(hook.at("trigger-rule"), "webhook never finds this rule true")
         if not hook.taken:
             return
         self.secrets = table
-        for (source, key), define in decoded.items():
-            root = "payload" if source == "payload" else "query"
-            self.defines[define] = (f"parse_json({root}.{key})", "")
-        endpoint = self._endpoint(hook, sender, definition, list(dict.fromkeys(secrets.values())))
+        endpoint = self._endpoint(hook, sender, list(dict.fromkeys(secrets.values())))
         self.endpoints[name] = (endpoint | ({"answer": answer} if answer else {}), hook.place)
-        condition = {"match": match} if match else {}
+        condition = {} if match == ALWAYS else {"match": _listed(match)}
         rule = {"id": name, "from": name, **condition, "actions": {"shell": shell}}
         self.rules.append((rule, hook.place))
-        if not decoded:
-            trials = ImportedTrials(hook, name, sender, definition)
-            self.tests += [(trial, "") for trial in trials.made(shell)]
+        if not hook.get("parse-parameters-as-json"):
+            trials = trials_of(hook, name, sender, shell, answer.get("status", 200))
+            self.tests += [(trial, "") for trial in trials]
 
-    def text(self, paths: Sequence[str]) -> str:
+    def text(self, paths: Iterable[str]) -> str:
         """The whole file."""
-        flags = self._flags
-        server: dict[str, Any] = {"listen": flags.listen}
-        if flags.cert:
-            server["tls"] = {"cert": flags.cert} | ({"key": flags.key} if flags.key else {})
+        flags = self.flags
+        ip = f"[{flags.ip}]" if ":" in flags.ip else flags.ip
+        tls = {"tls": {"cert": flags.cert, "key": flags.key}} if flags.secure else {}
         lines = [
             f"# Made by `router import webhook` of {', '.join(paths)}.",
             "# `router check` says whether it is right, `router test` what it does.",
@@ -130,97 +108,62 @@ class _Rules:
             "",
             "server:",
             "  # where webhook listened: senders need not be told anything",
-            *block(server, 2),
-            *mapping("secrets", self.secrets.rows),
-            *mapping("providers", self.providers),
-            *mapping("endpoints", self.endpoints),
-            *mapping("define", self.defines),
-            *listing("rules", self.rules),
-            *listing("tests", self.tests),
+            *block({"listen": f"{ip}:{flags.port}", **tls}, 2),
+            *section("secrets", self.secrets.rows()),
+            *section("providers", self.providers),
+            *section("endpoints", self.endpoints),
+            *section("rules", self.rules),
+            *section("tests", self.tests),
         ]
         return "\n".join(lines) + "\n"
 
+    def _claim(self, hook: Hook) -> None:
+        if not hook.id:
+            hook.refuse(hook.node, "a hook without an 'id' has no address")
+        elif first := self.places.get(hook.id):
+            hook.refuse(hook.node, f"the hook '{hook.id}' stands twice, first at {first}")
+        self.places.setdefault(hook.id, hook.place)
+
     def _name(self, id_: str) -> str:
         base = re.sub(r"[^a-z0-9_-]+", "-", id_.lower()).strip("-_") or "hook"
-        base = f"hook-{base}" if base in ENDPOINTS_TAKEN else base
-        return free(base, self.endpoints)
-
-    def _claim(self, hook: Hook) -> None:
-        if (first := self._paths.setdefault(hook.id, hook.place)) != hook.place and hook.taken:
-            hook.refuse(hook.node, f"the hook '{hook.id}' is already at {first}")
+        return free(f"hook-{base}" if base in ENDPOINTS_TAKEN else base, self.endpoints)
 
     def _endpoint(
-        self, hook: Hook, sender: ImportedSender, definition: dict[str, Any], secrets: Sequence[str]
+        self, hook: Hook, sender: ImportedSender, secrets: Sequence[str]
     ) -> dict[str, Any]:
-        prefix = f"/{self._flags.prefix}" if self._flags.prefix else ""
+        prefix = ("/" + self.flags.urlprefix.strip("/")).rstrip("/")
         found: dict[str, Any] = {
             "paths": f"{prefix}/{quote(hook.id, safe=_SAFE_IN_PATH)}",
-            "provider": self._provider(definition),
+            "provider": self._provider(sender),
         }
         if secrets:
-            found["secrets"] = secrets[0] if len(secrets) == 1 else list(secrets)
+            found["secrets"] = secrets[0] if len(secrets) == 1 else secrets
         else:
             found |= {"verify": "none", "retention": {"unmatched": "0s"}}
         if sender.allow_from:
             found["allow_from"] = sender.allow_from
         elif not secrets:
-            hook.opens()
+            message = f"the hook '{hook.id}' asks for no signature and no token: anybody may run it"
+            hint = "give it a token, or accept it with --allow-unsigned"
+            hook.differs(hook.at("id"), message, hint, UNSIGNED)
         return found
 
-    def _provider(self, definition: dict[str, Any]) -> str:
+    def _provider(self, sender: ImportedSender) -> str:
         for name, (known, _) in self.providers.items():
-            if known == definition:
+            if known == sender.provider:
                 return name
-        way = definition["verify"]
-        parts = ("webhook", way["scheme"], way.get("algorithm", ""))
-        base = "-".join(part for part in parts if part not in ("", "none"))
-        name = free(base, self.providers)
-        self.providers[name] = (definition, remark_of(definition))
+        way, event = sender.provider["verify"], sender.known
+        parts = ("webhook", way["scheme"].replace("none", ""), way.get("algorithm", ""))
+        name = free("-".join(filter(None, parts)), self.providers)
+        comment = "`provider: {}` knows its events too, and what it sends twice"
+        self.providers[name] = (sender.provider, comment.format(event[1]) if event else "")
         return name
 
 
-def _match(
-    hook: Hook, values: RequestValues, sender: ImportedSender, secrets: dict[Trigger, str]
-) -> str | list[Any] | dict[str, Any] | None:
-    if sender.rest is None:
-        return None
-    conditions = Conditions(hook, values, sender, secrets)
-    found = every([conditions.holds(sender.rest)])
-    if found == NEVER and hook.taken:
-        hook.refuse(hook.get("trigger-rule") or hook.node, "webhook never finds this rule true")
-    if found == ALWAYS:
-        return None
-    return [_item(part) for part in found.parts] if isinstance(found, Every) else _item(found)
-
-
-def _item(formula: Formula) -> str | dict[str, Any]:
-    if isinstance(formula, Some):
-        return {"any": [written(part) for part in formula.parts]}
-    return written(formula)
-
-
-def _decoded(hook: Hook) -> dict[tuple[str, str], str]:
-    """The definitions that are the JSON within parameters."""
-    found = {}
-    for given in hook.parameters("parse-parameters-as-json"):
-        if given.source not in ("payload", "url") or not given.name.isidentifier():
-            hook.refuse(
-                given.node,
-                "JSON is read within a field of the payload or the query, by a plain name",
-            )
-        found[given.source, given.name] = f"{given.source}_{given.name}".lower()
-    return found
-
-
-def _reads_whole_body(hook: Hook, trigger: Trigger | None) -> bool:
-    """Whether the body is an argument or compared, and nothing else of the payload is read."""
-    given: list[HookParameter] = [
-        *hook.parameters("pass-arguments-to-command"),
-        *hook.parameters("pass-environment-to-command"),
-    ]
-    for leaf in leaves(trigger) if trigger else ():
-        given += [leaf.parameter] if isinstance(leaf, Equals | Fits) else []
-    files = hook.parameters("pass-file-to-command")
-    sources = {one.source for one in given}
-    others = sources | {one.source for one in files}
-    return "raw-request-body" in sources and not others & {"payload", "entire-payload"}
+def _listed(match: Formula) -> str | dict[str, Any] | list[Any]:
+    """A condition as a rule writes it."""
+    if not isinstance(match, Joined):
+        return match
+    if match.word == "||":
+        return {"any": [written(part) for part in match.parts]}
+    return [_listed(part) for part in match.parts]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from router.cli.importing.webhook import HooksText, ImportedRules, WebhookFlags, imported
+from router.cli.importing.webhook import ImportedRules, WebhookFlags, imported
 from router.config import load, render_text
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
@@ -24,7 +24,7 @@ from tests.differential.webhook.requests import NOTHING, HookAnswer, HookRequest
 
 def rules_of(file: Path) -> ImportedRules:
     """What the import makes of a hooks file."""
-    return imported([HooksText(file.read_text("utf-8"), file.name)], WebhookFlags())
+    return imported([(file.name, file.read_text("utf-8"))], WebhookFlags())
 
 
 class ImportedRouter:

@@ -5,14 +5,14 @@ from typing import Any
 
 import yaml
 
-from router.cli.importing.webhook import HooksText, ImportedRules, WebhookFlags, imported
+from router.cli.importing.webhook import ImportedRules, WebhookFlags, imported
 
 
 def import_of(*hooks: dict[str, Any], **flags: Any) -> ImportedRules:
     """What the import makes of these hooks, each with an id and a command unless it says."""
     whole = [{"id": f"h{at}", "execute-command": "/bin/x"} | hook for at, hook in enumerate(hooks)]
     text = json.dumps(whole, indent=1, ensure_ascii=False)
-    return imported([HooksText(text, "hooks.json")], WebhookFlags(**flags))
+    return imported([("hooks.json", text)], WebhookFlags(**flags))
 
 
 def rules_of(*hooks: dict[str, Any], **flags: Any) -> dict[str, Any]:
