@@ -1,15 +1,17 @@
 """`router explain`."""
 
+from typing import Any
+
 import click
 import msgspec
 
 from router.cli.completion_values import endpoint_names, rule_ids
 from router.cli.explain_input import Explanation, explain_payload, explain_stored
-from router.cli.explain_json import explanation_json
 from router.cli.options import Options, is_given, place_options
 from router.cli.output import print_exact
 from router.cli.paging import paged
 from router.errors import NotFound, UsageError
+from router.rules.explain_json import event_json
 
 
 @click.command()
@@ -90,3 +92,24 @@ def _answer(place: Options, found: Explanation, *, whole: bool) -> None:
 
     for line in explanation_lines(found, whole=whole):
         click.echo(line)
+
+
+def explanation_json(found: Explanation) -> dict[str, Any]:
+    """Values for `encode_json`."""
+    d, record = found.delivery, found.record
+    return {
+        "delivery": d.id or None,
+        "received_at": d.received_at,
+        "endpoint": d.endpoint,
+        "provider": d.provider,
+        "verified_by": d.verified_by,
+        "state": d.state,
+        "flags": list(d.flags),
+        "duplicates": record.duplicates if record else 0,
+        "last_seen_at": record.last_seen_at if record else None,
+        "by": found.by,
+        "generation": found.generation,
+        "decided_by": d.generation,
+        "reason": found.reason,
+        "events": [event_json(e) for e in found.events],
+    }

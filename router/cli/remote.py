@@ -1,5 +1,6 @@
 """An operator's questions and verbs to a server, by its admin API."""
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote
 
@@ -15,9 +16,7 @@ from router.operator.erasure_answers import ErasurePlan, ErasureProgress, Erasur
 from router.operator.id_lookup import with_job_alone
 from router.operator.overview_answer import Overview
 from router.operator.requests import (
-    LOCAL,
     BackupNote,
-    By,
     ChangeRequest,
     EraseRequest,
     PruneRequest,
@@ -28,7 +27,7 @@ from router.operator.requests import (
     TokenRequest,
 )
 from router.operator.token_answers import NewToken, TokenList, TokenRevoked
-from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
+from router.store.values import DeliveryRecord, Generation, Selector
 
 if TYPE_CHECKING:
     from router.operator.questions import StoreQuestions
@@ -40,6 +39,38 @@ LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 """Lines of an answer of the API."""
 
 A = TypeVar("A")
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+def _reads(name: str, kind: type[A]) -> Callable[["RemoteOperator"], Coroutine[Any, Any, A]]:
+    """A question without a word more: what is there."""
+
+    async def read(self: "RemoteOperator") -> A:
+        return self._client.read(f"/api/{name}", {}, kind)
+
+    return read
+
+
+def _reads_one(
+    name: str, kind: type[A]
+) -> Callable[["RemoteOperator", str], Coroutine[Any, Any, A]]:
+    """A question for the one of this id, or the beginning of one."""
+
+    async def read(self: "RemoteOperator", id_: str) -> A:
+        return self._client.read(f"/api/{name}/{quote(id_, safe='')}", {}, kind)
+
+    return read
+
+
+def _posts(
+    verb: str, _asked: type[R], kind: type[A], **more: Any
+) -> Callable[["RemoteOperator", R], Coroutine[Any, Any, A]]:
+    """A verb of the API, which is given a request like `_asked`."""
+
+    async def post(self: "RemoteOperator", request: R) -> A:
+        return self._post(verb, request, kind, **more)
+
+    return post
 
 
 class RemoteOperator:
@@ -50,6 +81,32 @@ class RemoteOperator:
 
     def __init__(self, client: AdminClient) -> None:
         self._client = client
+
+    rules = _reads("rules", answers.RuleList)
+    targets = _reads("targets", answers.TargetList)
+    overview = _reads("overview", Overview)
+    tokens = _reads("tokens", TokenList)
+    known_erasures = _reads("erasures", Erasures)
+
+    generation = _reads_one("generations", Generation)
+    replayed = _reads_one("replays", answers.ReplayProgress)
+    erasure = _reads_one("erasures", ErasureProgress)
+
+    plan_replay = _posts("replay", ReplayRequest, answers.OperatorPlan, dry_run=True)
+    plan_erase = _posts("erase", EraseRequest, ErasurePlan, dry_run=True)
+
+    # A replay and an erasure may go on when they are answered; a pruning is a bounded piece.
+    replay = _posts("replay", ReplayRequest, answers.ReplayProgress)
+    erase = _posts("erase", EraseRequest, ErasureProgress)
+    prune = _posts("prune", PruneRequest, answers.PruneProgress)
+    cancel = _posts("cancel", ChangeRequest, answers.Cancelled)
+    revive = _posts("revive", ChangeRequest, answers.Revived)
+    pause = _posts("pause", TargetRequest, answers.TargetChanged)
+    resume = _posts("resume", TargetRequest, answers.TargetChanged)
+    new_token = _posts("tokens", TokenRequest, NewToken)
+    revoke_token = _posts("tokens/revoke", TokenName, TokenRevoked)
+    remember = _posts("remember", RememberRequest, answers.Remembered)
+    backed_up = _posts("backup", BackupNote, answers.Noted)
 
     async def deliveries(self, selector: Selector, cursor: str | None = None) -> answers.Deliveries:
         """As many pages as the limit needs."""
@@ -96,99 +153,13 @@ class RemoteOperator:
         job = self._client.read(path, {}, answers.OneJob).job
         return with_job_alone(self._delivery(job.delivery), job)
 
-    async def generation(self, prefix: str) -> Generation:
-        """One that was kept."""
-        return self._client.read(f"/api/generations/{quote(prefix, safe='')}", {}, Generation)
-
-    async def rules(self) -> answers.RuleList:
-        """Those in force there."""
-        return self._client.read("/api/rules", {}, answers.RuleList)
-
-    async def targets(self) -> answers.TargetList:
-        """As dispatch there sees them."""
-        return self._client.read("/api/targets", {}, answers.TargetList)
-
-    async def overview(self) -> Overview:
-        """As it is there."""
-        return self._client.read("/api/overview", {}, Overview)
-
-    async def tokens(self) -> TokenList:
-        """Those of that router."""
-        return self._client.read("/api/tokens", {}, TokenList)
-
-    async def new_token(self, request: TokenRequest, _by: By = LOCAL) -> NewToken:
-        """Make one there."""
-        return self._post("tokens", request, NewToken)
-
-    async def revoke_token(self, request: TokenName, _by: By = LOCAL) -> TokenRevoked:
-        """Take one back there."""
-        return self._post("tokens/revoke", request, TokenRevoked)
-
-    async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
-        """What `replay` would do."""
-        return self._post("replay", request, answers.OperatorPlan, dry_run=True)
-
-    async def replay(self, request: ReplayRequest, _by: By = LOCAL) -> answers.ReplayProgress:
-        """Make new jobs; perhaps they are not all made yet."""
-        return self._post("replay", request, answers.ReplayProgress)
-
-    async def replayed(self, id_: str) -> answers.ReplayProgress:
-        """How far a replay is."""
-        path = f"/api/replays/{quote(id_, safe='')}"
-        return self._client.read(path, {}, answers.ReplayProgress)
-
-    async def plan_erase(self, request: EraseRequest) -> ErasurePlan:
-        """What `erase` would take out."""
-        return self._post("erase", request, ErasurePlan, dry_run=True)
-
-    async def erase(self, request: EraseRequest, _by: By = LOCAL) -> ErasureProgress:
-        """Erase it; perhaps that is not done yet."""
-        return self._post("erase", request, ErasureProgress)
-
-    async def known_erasures(self) -> Erasures:
-        """Those under way there."""
-        return self._client.read("/api/erasures", {}, Erasures)
-
-    async def erasure(self, id_: str) -> ErasureProgress:
-        """How far one is."""
-        path = f"/api/erasures/{quote(id_, safe='')}"
-        return self._client.read(path, {}, ErasureProgress)
-
     async def plan_change(self, verb: Change, request: ChangeRequest) -> answers.OperatorPlan:
         """What the verb would change."""
         return self._post(verb, request, answers.OperatorPlan, dry_run=True)
 
-    async def cancel(self, request: ChangeRequest, _by: By = LOCAL) -> answers.Cancelled:
-        """Cancel jobs."""
-        return self._post("cancel", request, answers.Cancelled)
-
-    async def revive(self, request: ChangeRequest, _by: By = LOCAL) -> answers.Revived:
-        """Make dead jobs available again."""
-        return self._post("revive", request, answers.Revived)
-
-    async def pause(self, request: TargetRequest, _by: By = LOCAL) -> answers.TargetChanged:
-        """Call a target no more."""
-        return self._post("pause", request, answers.TargetChanged)
-
-    async def resume(self, request: TargetRequest, _by: By = LOCAL) -> answers.TargetChanged:
-        """Call it again."""
-        return self._post("resume", request, answers.TargetChanged)
-
     async def run(self) -> answers.Resumed:
         """Run jobs, if it is held."""
         return self._client.post("/api/run", {}, answers.Resumed)
-
-    async def prune(self, request: PruneRequest, _by: By = LOCAL) -> answers.PruneProgress:
-        """A bounded piece of retention."""
-        return self._post("prune", request, answers.PruneProgress)
-
-    async def remember(self, request: RememberRequest, _by: By = LOCAL) -> answers.Remembered:
-        """Keep subscriptions."""
-        return self._post("remember", request, answers.Remembered)
-
-    async def backed_up(self, note: BackupNote, _by: By = LOCAL) -> answers.Noted:
-        """Note a backup in the audit."""
-        return self._post("backup", note, answers.Noted)
 
     def _post(self, verb: str, body: msgspec.Struct, kind: type[A], **more: Any) -> A:
         return self._client.post(f"/api/{verb}", {**msgspec.to_builtins(body), **more}, kind)
@@ -222,16 +193,9 @@ class RemoteOperator:
         except MayNotSee as error:
             note(str(error))
             body = answers.HIDDEN.encode()
-        return DeliveryRecord(
-            delivery=msgspec.convert({**msgspec.structs.asdict(found), "body": body}, Delivery),
-            events=tuple(
-                [EventEntry(e.index, e.id, e.name, action=e.action) for e in found.events]
-            ),
-            duplicates=found.duplicates,
-            last_seen_at=found.last_seen_at,
-            jobs=found.jobs,
-            attempts=found.attempts,
-        )
+        known = msgspec.structs.asdict(found)
+        known["delivery"] = msgspec.convert({**known, "body": body}, Delivery)
+        return msgspec.convert(known, DeliveryRecord, from_attributes=True)
 
 
 def _query(selector: Selector) -> dict[str, Any]:

@@ -29,14 +29,8 @@ class AuditTrail:
 
     def log(self, line: Audit, count: int | None = None) -> None:
         """Put a line that the store has into the log, too."""
-        values = {
-            "id": line.id,
-            "who": line.who,
-            "asked": line.asked,
-            "peer": line.peer,
-            "way": line.way,
-            "count": count,
-        }
+        values = {name: getattr(line, name) for name in ("id", "who", "asked", "peer", "way")}
+        values["count"] = count
         self._log.info(line.verb, **{n: value for n, value in values.items() if value is not None})
 
     async def note(self, by: By, verb: str, asked: dict[str, Any], count: int) -> None:

@@ -116,19 +116,9 @@ class EraseVerbs:
         return request
 
     def _progress_of(self, one: Erasure) -> ErasureProgress:
-        return ErasureProgress(
-            one.id,
-            one.state,
-            one.deliveries,
-            one.parts,
-            one.events,
-            one.jobs,
-            len(one.waiting),
-            one.failed,
-            one.created_at,
-            self._unreachable(one),
-            one.vacuum,
-        )
+        more = {"state": one.state, "waiting": len(one.waiting)}
+        known = msgspec.structs.asdict(one) | more | {"unreachable": self._unreachable(one)}
+        return msgspec.convert(known, ErasureProgress)
 
     def _unreachable(self, one: Erasure) -> str:
         if self._store.reads.shared:

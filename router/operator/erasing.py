@@ -22,6 +22,7 @@ from router.model.job import ENDED, Job
 from router.model.settings import DAY_MS
 from router.operator.conditions import Evaluator
 from router.operator.erased_events import without
+from router.operator.replay_steps import Wake
 from router.operator.requests import LOCAL, By, EraseRequest
 from router.operator.subject import SubjectSearch
 from router.rules.live import LiveRef
@@ -43,8 +44,6 @@ AT_ONCE = 100
 """Deliveries that had open jobs and that one step takes out, or whose jobs it cancels."""
 TEXT_MIN = 4
 """Characters of a text that is looked for elsewhere: shorter ones stand everywhere."""
-
-Wake = Callable[[str, int], None]
 
 
 class Eraser:

@@ -56,20 +56,15 @@ class NewJobs:
         generation, target = job.generation, job.target
         if (found := self._live.action_of(job)) is not None:
             generation, target = found[0].ruleset.generation, found[1].target
-        return NewJob(
-            self._ids.new("job", self._clock.now()),
-            job.event_index,
-            job.event_id,
-            job.event,
-            job.rule,
-            job.action,
-            job.kind,
-            target,
-            self._clock.ledger(),
+        return msgspec.structs.replace(
+            msgspec.convert(job, NewJob, from_attributes=True),
+            id=self._ids.new("job", self._clock.now()),
+            target=target,
+            due_at=self._clock.ledger(),
+            state="available",
+            lease=None,
             replay_of=job.id,
             generation=generation,
-            covers=job.covers,
-            after=job.after,
         )
 
 

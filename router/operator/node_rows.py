@@ -68,21 +68,16 @@ def node_rows(
 
 def _row(node: NodeSeen, load: NodeLoad, now: int, living: Iterable[NodeCard]) -> NodeRow:
     card, age = node.card, max(0, now - node.last_beat_at)
-    return NodeRow(
-        name=card.name,
-        number=node.number,
-        version=card.version,
-        generation=card.generation,
-        started_at=card.started_at or None,
-        last_beat_at=node.last_beat_at,
-        beat_age_ms=age,
-        skew_ms=card.skew_ms,
-        gone=node.gone,
-        lost=node.gone and card.unready != STOPPING and not _followed(node, living),
-        unready=_unready(node, age),
-        running=sum(load.running.values()),
-        shares=tuple(_shares(load)),
-    )
+    seen = {
+        "started_at": card.started_at or None,
+        "beat_age_ms": age,
+        "lost": node.gone and card.unready != STOPPING and not _followed(node, living),
+        "unready": _unready(node, age),
+        "running": sum(load.running.values()),
+        "shares": tuple(_shares(load)),
+    }
+    known = msgspec.structs.asdict(card) | msgspec.structs.asdict(node) | seen
+    return msgspec.convert(known, NodeRow)
 
 
 def _followed(node: NodeSeen, living: Iterable[NodeCard]) -> bool:

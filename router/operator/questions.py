@@ -373,31 +373,10 @@ class StoreQuestions:
 def delivery_answer(record: DeliveryRecord, ruleset: Ruleset) -> answers.OneDelivery:
     """Everything about a delivery but its body."""
     d = record.delivery
-    return answers.OneDelivery(
-        id=d.id,
-        endpoint=d.endpoint,
-        provider=ruleset.provider_name(d.endpoint, d.provider),
-        received_at=d.received_at,
-        state=d.state,
-        method=d.method,
-        path=d.path,
-        query=d.query,
-        headers=d.headers,
-        body_bytes=len(d.body),
-        verified_by=d.verified_by,
-        generation=d.generation,
-        flags=d.flags,
-        peer=d.peer,
-        replay_of=d.replay_of,
-        duplicates=record.duplicates,
-        last_seen_at=record.last_seen_at,
-        event_count=d.event_count,
-        damaged=d.damaged,
-        events=tuple(answers.EventRow(e.index, e.id, e.name, e.action) for e in record.events),
-        jobs=record.jobs,
-        attempts=record.attempts,
-        redacted=d.redacted,
-    )
+    known = msgspec.structs.asdict(d) | msgspec.structs.asdict(record)
+    known["provider"] = ruleset.provider_name(d.endpoint, d.provider)
+    known["body_bytes"] = len(d.body)
+    return msgspec.convert(known, answers.OneDelivery, from_attributes=True)
 
 
 def _explained(

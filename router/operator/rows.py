@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from router.model.job import OPEN, JobState
 from router.model.settings import DAY_MS
 from router.operator.answers import RuleCounters, RuleRow
@@ -54,14 +56,8 @@ def counted(count: RuleCount | None) -> RuleCounters | None:
     """What was counted of a rule."""
     if count is None:
         return None
-    return RuleCounters(
-        count.counted_since,
-        count.evaluated,
-        count.matched,
-        count.errored,
-        count.shadowed,
-        count.last_matched_at,
-    )
+    known = msgspec.structs.asdict(count) | {"since": count.counted_since}
+    return msgspec.convert(known, RuleCounters)
 
 
 def note_of(rule: CompiledRule, count: RuleCount | None, now: int) -> str | None:

@@ -1,7 +1,5 @@
 """What operators do to targets: pause, resume; the same with and without a server."""
 
-from collections.abc import Callable
-
 import msgspec
 
 from router.clock import Clock
@@ -9,6 +7,7 @@ from router.dispatch.breakers import Breakers
 from router.errors import UsageError
 from router.operator.answers import TargetChanged
 from router.operator.audit import AuditTrail
+from router.operator.replay_steps import Wake
 from router.operator.requests import LOCAL, By, TargetRequest
 from router.rules.live import LiveRef
 from router.rules.target_rows import known_targets
@@ -22,25 +21,15 @@ class TargetVerbs:
     """
     Pauses and resumes targets: at their breakers, and in the store.
 
-    `wake` is called with a target whose jobs may start.
+    `_wake` is called with a target whose jobs may start.
     """
 
-    def __init__(
-        self,
-        *,
-        breakers: Breakers,
-        store: OperatorStore,
-        live: LiveRef,
-        clock: Clock,
-        audit: AuditTrail,
-        wake: Callable[[str, int], None],
-    ) -> None:
-        self._breakers = breakers
-        self._store = store
-        self._live = live
-        self._clock = clock
-        self.audit = audit
-        self._wake = wake
+    audit: AuditTrail
+    _breakers: Breakers
+    _store: OperatorStore
+    _live: LiveRef
+    _clock: Clock
+    _wake: Wake
 
     async def pause(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """Its jobs wait, and that is remembered. Raises UsageError: there is no such target."""

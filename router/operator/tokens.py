@@ -171,16 +171,8 @@ async def token_list(reads: FactReads, ruleset: Ruleset) -> TokenList:
 
 
 def _row(token: NamedToken, used_at: int | None) -> TokenRow:
-    return TokenRow(
-        token.name,
-        token.role,
-        token.bodies,
-        "store",
-        created_at=token.created_at,
-        by=token.by,
-        until=token.until,
-        used_at=used_at,
-    )
+    known = msgspec.structs.asdict(token) | {"kept": "store", "used_at": used_at}
+    return msgspec.convert(known, TokenRow)
 
 
 def _read(facts: Mapping[str, Any]) -> Iterator[NamedToken]:

@@ -71,15 +71,13 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         erased: Callable[[], None] = lambda: None,
         evaluator: Evaluator | None = None,
     ) -> None:
-        super().__init__(
-            breakers=breakers,
-            store=store,
-            live=live,
-            clock=clock,
-            audit=AuditTrail(store, clock, ids),
-            wake=wake,
-        )
+        self.audit = AuditTrail(store, clock, ids)
         self.tokens = TokenLedger(store, clock)
+        self._breakers = breakers
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._wake = wake
         self._ids = ids
         self._patience_s = patience_s
         self._evaluator = evaluator
@@ -191,17 +189,11 @@ class StoreVerbs(TargetVerbs, TokenVerbs, EraseVerbs):
         return found
 
     async def _progress(self, replay: Replay) -> answers.ReplayProgress:
-        return answers.ReplayProgress(
-            replay.id,
-            replay.state,
-            replay.deliveries,
-            replay.jobs,
-            replay.skipped,
-            replay.passed,
-            await self._earlier(replay.earlier),
-            replay.created_at,
-            max(int(at) + self._clock.offset for at in replay.due.values()) if replay.due else None,
-        )
+        known = msgspec.structs.asdict(replay)
+        known["earlier"] = await self._earlier(replay.earlier)
+        due = [int(at) + self._clock.offset for at in replay.due.values()]
+        known["last_due_at"] = max(due, default=None)
+        return msgspec.convert(known, answers.ReplayProgress)
 
     # -- changes of jobs that there are
 

@@ -48,7 +48,7 @@ CONCLUSIONS = (
     defect(
         346,
         "a router that was killed needs no attention",
-        Edit("router/operator/node_rows.py", "lost=node.gone and", "lost=node.closed and"),
+        Edit("router/operator/node_rows.py", '"lost": node.gone and', '"lost": node.closed and'),
         "unit/operator/test_node_rows.py::"
         "test_a_router_that_nobody_stopped_is_lost_until_another_runs_in_its_place",
     ),

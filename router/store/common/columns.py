@@ -1,7 +1,8 @@
 """How values become rows and rows values again."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
@@ -59,6 +60,7 @@ _PLAIN, _CHECKED, _FURTHER = b"\x9a", b"\x9b", b"\x9c"
 The meta column is a msgpack list of ten values, and since it has a checksum of eleven; of twelve
 where `Further` stands before that.
 """
+_plain_of: Callable[[Delivery], tuple[Any, ...]] = attrgetter(*Meta.__struct_fields__[:-1])
 _UINT32 = b"\xce"
 _UNREADABLE = Meta("", "", "", "", (), None, 0, (), "", None)
 
@@ -82,20 +84,7 @@ def encode_meta(d: Delivery) -> bytes:
     A delivery's meta column. Its last value is a checksum of the others and of the body: it finds
     what a disk has changed, not what somebody has.
     """
-    plain = _encoder.encode(
-        (
-            d.provider,
-            d.method,
-            d.path,
-            d.query,
-            d.headers,
-            d.verified_by,
-            d.event_count,
-            d.flags,
-            d.peer,
-            d.replay_of,
-        )
-    )[1:]
+    plain = _encoder.encode(_plain_of(d))[1:]
     head = _CHECKED
     if d.redacted is not None:
         head, plain = _FURTHER, plain + _encoder.encode(Further(d.redacted))

@@ -1,9 +1,9 @@
 """Routes to follow the router by: the signal, and deliveries in the order of storing."""
 
+import msgspec
 from litestar import Controller
 
 from router.errors import UsageError
-from router.operator.answers import EventRow
 from router.operator.followed_answers import FollowedDeliveries, FollowedDelivery
 from router.rules.live import LiveRef
 from router.store.reads import StoreReads
@@ -64,25 +64,9 @@ class FollowRoutes(Controller):
 
 
 def _delivery(one: Stored, provider: str) -> FollowedDelivery:
-    d = one.delivery
-    return FollowedDelivery(
-        cursor=one.at,
-        id=d.id,
-        endpoint=d.endpoint,
-        provider=provider,
-        received_at=d.received_at,
-        state=d.state,
-        method=d.method,
-        path=d.path,
-        query=d.query,
-        headers=d.headers,
-        body=d.body,
-        verified_by=d.verified_by,
-        event_count=d.event_count,
-        events=tuple(EventRow(e.index, e.id, e.name, e.action) for e in one.events),
-        flags=d.flags,
-        replay_of=d.replay_of,
-    )
+    known = msgspec.structs.asdict(one.delivery) | {"cursor": one.at, "events": one.events}
+    known |= {"provider": provider, "body_base64": one.delivery.body}
+    return msgspec.convert(known, FollowedDelivery, from_attributes=True)
 
 
 def _names(query: Query, name: str) -> frozenset[str]:
