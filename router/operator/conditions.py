@@ -53,7 +53,7 @@ class PageAsked(msgspec.Struct, frozen=True, tag=True):
 
 
 class TryAsked(msgspec.Struct, frozen=True, tag=True):
-    """The Trace of a condition on one event of a delivery; its values are JSON texts."""
+    """The Trace of a condition on one event of a delivery; its values are JSON texts, cut."""
 
     delivery: str
     number: int
