@@ -39,6 +39,8 @@ PROGRESS_S, LARGE = 0.005, 16 * 1024
 """How often it is told how far a page is; also before a body of so many bytes."""
 SPENT = 96 * 1024 * 1024
 """Bytes beyond which a process is not used again: what it keeps is no room for a question."""
+BEGUN = b"0 0\n"
+"""What is written when the store has answered: from then on it is the condition that takes long."""
 SHOWN = 4096
 """Bytes of a value found: a page shows fewer, and the router takes no time for the rest."""
 OUT_OF_MEMORY = 71
@@ -105,6 +107,7 @@ class Host:
         elif (record := await reader.delivery(request.delivery)) is None:
             raise NotFound(f"delivery {request.delivery} has gone")
         else:
+            os.write(1, BEGUN)
             trace = tried(compiled(request.text), record, request.number, ruleset)
             found = each_value(trace, _shown)
         encoded = msgspec.Raw(msgspec.msgpack.encode(found))
@@ -141,7 +144,7 @@ class Host:
     def _stop(self, looked: int, at: int | None, upcoming: Stored) -> bool:
         """Whether a page ends early; writes how far it is."""
         now = time.monotonic()
-        if now > self._told + PROGRESS_S or len(upcoming.delivery.body) > LARGE:
+        if not looked or now > self._told + PROGRESS_S or len(upcoming.delivery.body) > LARGE:
             self._told = now
             os.write(1, b"%d %d\n" % (looked, at or 0))
         return now > self._began + PAGE_S

@@ -9,7 +9,7 @@ import msgspec
 
 from router import log as logs
 from router.actions.tethered import Tethered
-from router.errors import BY_WORD, ConditionBusy, RouterError
+from router.errors import BY_WORD, ConditionBusy, RouterError, StoreUnavailable
 from router.expressions import encode_json
 from router.model.store_address import PostgresDatabase, StoreAddress
 from router.operator.conditions import LIMIT_S, MEMORY, PageAsked, Stopped, T, TryAsked
@@ -48,6 +48,7 @@ class ConditionChild(Tethered):
 
         Raises:
             RouterError: what it could not do.
+            StoreUnavailable: the store has taken longer.
             Stopped: it has taken longer, or has ended.
         """
         self.spent = True  # unless it answers
@@ -57,6 +58,9 @@ class ConditionChild(Tethered):
                 answer = await self._answer(request)
         except TimeoutError:
             limit = within_s if isinstance(request, RulesGiven) else LIMIT_S
+            self.child.stdout.catch_up()
+            if not isinstance(request, RulesGiven) and not self.child.stdout.tail():
+                raise StoreUnavailable(f"the store did not answer within {limit:g} s") from None
             raise self._stopped(f"after {limit:g} s") from None
         except (EOFError, OSError):
             await self.child.exited()

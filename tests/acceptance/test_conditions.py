@@ -307,5 +307,28 @@ def test_every_verb_finds_by_a_condition(
         assert len(own.list("payload.id >= 0").json["deliveries"]) == 11
 
 
+def test_a_store_that_does_not_answer_is_not_taken_for_a_long_condition(
+    tmp_path: Path, postgres_server: Server, new_database: str, threads: ThreadPoolExecutor
+) -> None:
+    """A replay or an erasure that met a lock would stand still until the next start."""
+    address = postgres_server.address(new_database)
+    rig = Rig(tmp_path / "router", RULES, {"CONDITION_KEY": KEY, "ROUTER_STORE": address})
+    lock = "BEGIN; LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4)"
+    held = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted"
+    with rig.router() as router:
+        assert send(router, id=3) == 200
+        own = Asker(router, next(rig.folder.glob("*.token")).read_text().strip())
+        assert len(own.list(QUICK).json["deliveries"]) == 1
+        locked = threads.submit(postgres_server.execute, lock, database=new_database)
+        router.until(
+            lambda: "0" not in postgres_server.execute(held, database=new_database), "the lock"
+        )
+        answer = own.list(QUICK)
+        assert answer.status == 503, answer.text
+        assert "the store did not answer within 2 s" in answer.json["detail"]
+        locked.result()
+        assert len(own.list(QUICK).json["deliveries"]) == 1
+
+
 def _made(own: Asker, replay: str) -> int:
     return int(own.get(f"/api/replays/{replay}").json["jobs"])

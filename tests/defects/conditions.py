@@ -60,4 +60,14 @@ CONDITIONS = (
         ),
         f"{_HERE}::test_a_condition_is_tried_by_them_too",
     ),
+    defect(
+        374,
+        "a store that does not answer is taken for a condition that takes long",
+        Edit(
+            _CHILDREN,
+            "not isinstance(request, RulesGiven) and not self.child.stdout.tail()",
+            "not isinstance(request, RulesGiven) and self.spent is None",
+        ),
+        f"{_HERE}::test_a_store_that_does_not_answer_is_not_taken_for_a_long_condition",
+    ),
 )
