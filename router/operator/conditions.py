@@ -19,8 +19,8 @@ LIMIT_S, MEMORY = 2.0, 256 * 1024 * 1024
 T = TypeVar("T")
 Stop = Callable[[int, int | None, Stored], bool]
 """
-Asked before each delivery of a page but the first: whether the page ends there. It gets how many
-were looked at, when the last of them was received, and the next one.
+Asked before each delivery of a page: whether the page ends there, of which the first is no matter.
+It gets how many were looked at, when the last of them was received, and the next one.
 """
 
 
@@ -53,7 +53,7 @@ class PageAsked(msgspec.Struct, frozen=True, tag=True):
 
 
 class TryAsked(msgspec.Struct, frozen=True, tag=True):
-    """The Trace of a condition on one event of a delivery; its values are JSON texts."""
+    """The Trace of a condition on one event of a delivery; its values are JSON texts, cut."""
 
     delivery: str
     number: int
@@ -121,7 +121,8 @@ async def fitting(
     found: list[T] = []
     at: int | None = None
     for looked, stored in enumerate(page.found):
-        if looked and (len(found) == most or (stop is not None and stop(looked, at, stored))):
+        ends = stop is not None and stop(looked, at, stored)
+        if looked and (ends or len(found) == most):
             return Found(tuple(found), page.found[looked - 1].at, looked, at)
         if stop is None:
             await asyncio.sleep(0)

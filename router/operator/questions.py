@@ -13,7 +13,7 @@ import msgspec
 from router.clock import Clock
 from router.errors import ConditionEnded, NotFound
 from router.expressions import compile as compiled
-from router.expressions import decode_json, encode_json
+from router.expressions import encode_json
 from router.expressions.trace import Trace
 from router.model.delivery import DeliverySummary, full_name
 from router.model.job import Job
@@ -314,7 +314,7 @@ class StoreQuestions:
             found = await self._evaluator.ask(asked, Trace, ruleset, by, LIMIT_S)
         except Stopped as stopped:
             raise ConditionEnded(f"the condition was ended {stopped}") from None
-        return each_value(found, decode_json)
+        return each_value(found, msgspec.Raw)
 
     async def ruleset_of(self, generation: str) -> Ruleset:
         """The rules of a generation. Raises NotFound when they cannot be had any more."""

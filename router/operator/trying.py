@@ -42,7 +42,7 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
 
 
 def each_value(of: Trace, change: Callable[[Any], Any]) -> Trace:
-    """A trace whose values found are changed so: to exact JSON and back, on the way to others."""
+    """A trace whose values found are changed so: to JSON, on the way to others."""
     leaves = []
     for leaf in of.leaves:
         found = [msgspec.structs.replace(one, value=change(one.value)) for one in leaf.found]

@@ -39,6 +39,10 @@ PROGRESS_S, LARGE = 0.005, 16 * 1024
 """How often it is told how far a page is; also before a body of so many bytes."""
 SPENT = 96 * 1024 * 1024
 """Bytes beyond which a process is not used again: what it keeps is no room for a question."""
+BEGUN = b"0 0\n"
+"""What is written when the store has answered: from then on it is the condition that takes long."""
+SHOWN = 4096
+"""Bytes of a value found: a page shows fewer, and the router takes no time for the rest."""
 OUT_OF_MEMORY = 71
 """The exit status when a question needs more memory than there is."""
 
@@ -68,7 +72,8 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 Request = RulesGiven | PageAsked | TryAsked
-_REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+_REQUESTS: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+"""JSON, which has integers of any size: a condition's variables may."""
 
 
 class Host:
@@ -87,7 +92,7 @@ class Host:
                 answer = await self._answer(request)
             except RouterError as error:
                 answer = Answer(error=(error.word, str(error)))
-            await write_frame(writer, answer)
+            await write_frame(writer, msgspec.msgpack.encode(answer))
 
     async def _answer(self, request: Request) -> Answer:
         if isinstance(request, RulesGiven):
@@ -102,8 +107,9 @@ class Host:
         elif (record := await reader.delivery(request.delivery)) is None:
             raise NotFound(f"delivery {request.delivery} has gone")
         else:
+            os.write(1, BEGUN)
             trace = tried(compiled(request.text), record, request.number, ruleset)
-            found = each_value(trace, encode_json)
+            found = each_value(trace, _shown)
         encoded = msgspec.Raw(msgspec.msgpack.encode(found))
         return Answer(encoded, spent=memory_used() > SPENT)
 
@@ -138,10 +144,14 @@ class Host:
     def _stop(self, looked: int, at: int | None, upcoming: Stored) -> bool:
         """Whether a page ends early; writes how far it is."""
         now = time.monotonic()
-        if now > self._told + PROGRESS_S or len(upcoming.delivery.body) > LARGE:
+        if not looked or now > self._told + PROGRESS_S or len(upcoming.delivery.body) > LARGE:
             self._told = now
             os.write(1, b"%d %d\n" % (looked, at or 0))
         return now > self._began + PAGE_S
+
+
+def _shown(value: Any) -> str:
+    return encode_json(value)[:SHOWN].decode("utf-8", "ignore")
 
 
 def _lean(stored: Stored) -> Stored:
@@ -154,9 +164,8 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
     return await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
 
 
-async def write_frame(writer: asyncio.StreamWriter, value: msgspec.Struct) -> None:
-    """Send a value to the other side."""
-    data = msgspec.msgpack.encode(value)
+async def write_frame(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send what `read_frame` gives to the other side."""
     writer.writelines((len(data).to_bytes(4, "big"), data))
     await writer.drain()
 

@@ -9,7 +9,8 @@ import msgspec
 
 from router import log as logs
 from router.actions.tethered import Tethered
-from router.errors import BY_WORD, ConditionBusy, RouterError
+from router.errors import BY_WORD, ConditionBusy, RouterError, StoreUnavailable
+from router.expressions import encode_json
 from router.model.store_address import PostgresDatabase, StoreAddress
 from router.operator.conditions import LIMIT_S, MEMORY, PageAsked, Stopped, T, TryAsked
 from router.operator.requests import LOCAL, By
@@ -47,6 +48,7 @@ class ConditionChild(Tethered):
 
         Raises:
             RouterError: what it could not do.
+            StoreUnavailable: the store has taken longer.
             Stopped: it has taken longer, or has ended.
         """
         self.spent = True  # unless it answers
@@ -56,6 +58,9 @@ class ConditionChild(Tethered):
                 answer = await self._answer(request)
         except TimeoutError:
             limit = within_s if isinstance(request, RulesGiven) else LIMIT_S
+            self.child.stdout.catch_up()
+            if not isinstance(request, RulesGiven) and not self.child.stdout.tail():
+                raise StoreUnavailable(f"the store did not answer within {limit:g} s") from None
             raise self._stopped(f"after {limit:g} s") from None
         except (EOFError, OSError):
             await self.child.exited()
@@ -77,7 +82,7 @@ class ConditionChild(Tethered):
         if self._streams is None:
             self._streams = await asyncio.open_unix_connection(sock=self.socket)
         reader, writer = self._streams
-        await child_side.write_frame(writer, request)
+        await child_side.write_frame(writer, encode_json(request))
         return _ANSWERS.decode(await child_side.read_frame(reader))
 
     def _end_of(self) -> str:
@@ -140,7 +145,9 @@ class ConditionChildren:
 
     @asynccontextmanager
     async def _child(self) -> AsyncIterator[ConditionChild]:
-        """One that waits, or a new one. It is kept if it has answered, else ended."""
+        """One that waits and lives, or a new one. It is kept if it has answered, else ended."""
+        while self._idle and self._idle[-1].child.exit.done():  # memory was short: it goes first
+            await self._idle.pop().end()
         child = self._idle.pop() if self._idle else ConditionChild(self._source.environ)
         self._busy.add(child)
         try:

@@ -115,7 +115,9 @@ class RouterProcess:
         """Start it and do not wait."""
         serve = [self.python, "-m", "router", "serve", str(self.rules), *self.arguments]
         command = [*self.tracer, *serve]
-        plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
+        plain = {
+            n: os.environ[n] for n in ("PATH", "HOME", "LANG", "PYTHONPATH") if n in os.environ
+        }
         with self.log.open("ab") as log:
             out = log.fileno() if self.out is None else self.out
             self.process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -64,8 +65,8 @@ class Asker:
         bearer = f"Bearer {self.token}"
         return asked(self._port, "GET", f"{path}?{urlencode(query)}", authorization=bearer)
 
-    def list(self, where: str, name: str = "deliveries") -> Answer:
-        return self.get(f"/api/{name}", where=where)
+    def list(self, where: str, name: str = "deliveries", **query: str) -> Answer:
+        return self.get(f"/api/{name}", where=where, **query)
 
     def post(self, verb: str, **body: object) -> Answer:
         head = {"authorization": f"Bearer {self.token}", "content_type": JSON}
@@ -205,10 +206,29 @@ def _lives(place: Path) -> bool:
         return False
 
 
+def _most_memory(router: RouterProcess) -> int:
+    """KiB that the router has had at once."""
+    assert router.process is not None
+    status = Path(f"/proc/{router.process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
+
+
 def _cpu(pid: int) -> int:
     """Ticks that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
+
+
+def test_one_that_was_killed_while_it_waited_is_asked_nothing(
+    router: RouterProcess, askers: list[Asker]
+) -> None:
+    assert askers[0].list(QUICK).status == 200
+    [child] = children(router)
+    os.kill(child, signal.SIGKILL)
+    router.until(lambda: not Path(f"/proc/{child}").exists(), "its end")
+    answer = askers[0].list("payload.id < var.n", var=json.dumps({"n": 10**30}))
+    assert answer.status == 200, answer.text
+    assert len(answer.json["deliveries"]) == 5
 
 
 def test_a_stop_ends_them(router: RouterProcess, askers: list[Asker]) -> None:
@@ -242,6 +262,13 @@ def test_a_condition_is_tried_by_them_too(router: RouterProcess, askers: list[As
     assert "the condition was ended after 2 s" in page(listed["id"], f"{inner} > 0")
     one = "payload.items[0].n"
     assert f"{one} = 1.5 (number)" in page(listed["id"], f"{one} > 1")
+    assert send(router, id="wide", fill="x" * 200_000 + "ü", many=list(range(100))) == 200
+    [wide] = askers[0].list("payload.id == 'wide'").json["deliveries"]
+    large = "map(&$.payload.fill, $.payload.many[:100])"
+    assert "payload.id = " in page(wide["id"], "payload.id == 1")
+    before = _most_memory(router)
+    assert f'{large} = ["xxx' in page(wide["id"], f"{large} == 1")
+    assert _most_memory(router) - before < 8 << 10, "the router takes no list of 20 MB"
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
@@ -278,6 +305,29 @@ def test_every_verb_finds_by_a_condition(
         )
         assert own.list("payload.id == 3").json["deliveries"] == []
         assert len(own.list("payload.id >= 0").json["deliveries"]) == 11
+
+
+def test_a_store_that_does_not_answer_is_not_taken_for_a_long_condition(
+    tmp_path: Path, postgres_server: Server, new_database: str, threads: ThreadPoolExecutor
+) -> None:
+    """A replay or an erasure that met a lock would stand still until the next start."""
+    address = postgres_server.address(new_database)
+    rig = Rig(tmp_path / "router", RULES, {"CONDITION_KEY": KEY, "ROUTER_STORE": address})
+    lock = "BEGIN; LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4)"
+    held = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted"
+    with rig.router() as router:
+        assert send(router, id=3) == 200
+        own = Asker(router, next(rig.folder.glob("*.token")).read_text().strip())
+        assert len(own.list(QUICK).json["deliveries"]) == 1
+        locked = threads.submit(postgres_server.execute, lock, database=new_database)
+        router.until(
+            lambda: "0" not in postgres_server.execute(held, database=new_database), "the lock"
+        )
+        answer = own.list(QUICK)
+        assert answer.status == 503, answer.text
+        assert "the store did not answer within 2 s" in answer.json["detail"]
+        locked.result()
+        assert len(own.list(QUICK).json["deliveries"]) == 1
 
 
 def _made(own: Asker, replay: str) -> int:

@@ -26,6 +26,16 @@ ONE_FOR_ALL = (
         f"{_STRANGER}test_one_that_passes_the_question_on_gets_none",
     ),
     defect(
+        370,
+        "a proof is given to whoever comes through a proxy on this machine",
+        Edit(
+            "router/web/admin/browsers.py",
+            "not forwarded and (is_loopback(client[0]) or client[0] == own)",
+            "(client[0] == own or (not forwarded and is_loopback(client[0])))",
+        ),
+        "unit/web/admin/test_answers_whole.py::test_only_a_client_on_this_machine_is_given_a_proof",
+    ),
+    defect(
         301,
         "a router that was started with --admin is not found without it",
         Edit(

@@ -115,10 +115,10 @@ class AdminApp:
 
     def _proof(self, scope: Any) -> list[tuple[bytes, bytes]]:
         """A proof of `local` for a command on this machine; others could guess tokens by it."""
-        nonce, client = header(scope["headers"], NONCE.encode("ascii")), scope["client"] or ("", 0)
+        nonce = header(scope["headers"], NONCE.encode("ascii"))
         if nonce is None or self._local is None:
             return []
-        if not is_on_this_machine(client, scope["headers"]) and client[0] != scope["server"][0]:
+        if not is_on_this_machine(scope["client"], scope["headers"], scope["server"][0]):
             return []
         token, store = self._local
         answers = (proof(token, of, nonce, scope["server"]) for of in ("", store))

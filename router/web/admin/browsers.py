@@ -68,10 +68,10 @@ def header(headers: Headers, wanted: bytes) -> str | None:
     return values[0].decode("latin-1") if values else None
 
 
-def is_on_this_machine(client: tuple[str, int] | None, headers: Headers) -> bool:
-    """On this machine itself, and not through a proxy that runs on it."""
+def is_on_this_machine(client: tuple[str, int] | None, headers: Headers, own: str = "") -> bool:
+    """On this machine itself, one `own` address of it too, and not through a proxy on it."""
     forwarded = any(name in _FORWARDED for name, _ in headers)
-    return client is not None and is_loopback(client[0]) and not forwarded
+    return client is not None and not forwarded and (is_loopback(client[0]) or client[0] == own)
 
 
 def _host_name(host: str) -> str:

@@ -59,6 +59,7 @@ async def answered(status: int, *headers: tuple[bytes, bytes], parts: tuple[byte
         (HERE[0], False, True),
         ("192.0.2.1", False, True),
         (HERE[0], True, False),
+        ("192.0.2.1", True, False),
         ("192.0.2.9", False, False),
     ],
 )
