@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from router.cli.generations import rules_to_read
+from router.cli.no_server import NoServer, NotThisRouter
 from router.cli.options import Options
 from router.cli.output import note
 from router.errors import BY_WORD, NotFound, StoreUnavailable, UsageError, os_errors_refused
@@ -27,21 +28,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TIMEOUT_S = 60.0
-
-
-class NoServer(click.ClickException):
-    """Nothing listens at the admin address: verbs may take the store's lock themselves."""
-
-
-class NotThisRouter(NoServer):
-    """Something else than the router of our store listens at the admin address."""
-
-    def __init__(self, url: str, store: str) -> None:
-        super().__init__(
-            f"what listens at {url} is not the router of {store}: it does not prove that it has "
-            "the token beside the store, and was not sent it; stop that process, or name the right "
-            "router: -f RULES, --store, --admin HOST:PORT, or --server URL with ROUTER_TOKEN"
-        )
 
 
 class NotAdminApi(click.ClickException):

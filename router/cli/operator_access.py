@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from router.cli.admin import AdminClient, NoServer, NotThisRouter, admin_address
+from router.cli.admin import AdminClient, admin_address
 from router.cli.generations import rules_to_read
+from router.cli.no_server import NoServer, NotThisRouter
 from router.cli.options import Options
 from router.cli.output import note, visible
 from router.cli.remote import Questions, RemoteOperator

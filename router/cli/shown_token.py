@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import httpx
 
-from router.cli.admin import NotThisRouter
+from router.cli.no_server import NotThisRouter
 from router.model.store_address import StoreAddress
 from router.web.admin.proof import NONCE, PROOF, proof
 from router.wiring.stores import identity

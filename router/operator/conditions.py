@@ -24,7 +24,7 @@ It gets how many were looked at, when the last of them was received, and the nex
 """
 
 
-class Found(msgspec.Struct, Generic[T], frozen=True):
+class FoundPage(msgspec.Struct, Generic[T], frozen=True):
     """
     What fits in a page of a search. It goes on after `reached`, None: that was all. `looked`
     deliveries were looked at, the last of them received `at`. On `failed` events the condition
@@ -85,7 +85,7 @@ class Pages:
         self._left_s, self._looked = LIMIT_S, 0
         self._at: int | None = None
 
-    async def page(self, asked: PageAsked, kind: type[Found[T]]) -> Found[T]:
+    async def page(self, asked: PageAsked, kind: type[FoundPage[T]]) -> FoundPage[T]:
         """What fits. Raises ConditionEnded, and as Evaluator."""
         within_s = LIMIT_S if self._by is LOCAL else max(0.0, self._left_s)
         try:
@@ -113,7 +113,7 @@ async def fitting(
     fits: Callable[[Stored], Awaitable[T | None]],
     stop: Stop | None = None,
     most: int | None = None,
-) -> Found[T]:
+) -> FoundPage[T]:
     """
     What of each delivery `fits`, up to so many: evaluated in this process. Unless it may `stop`
     others have their turn between two of them.
@@ -123,10 +123,10 @@ async def fitting(
     for looked, stored in enumerate(page.found):
         ends = stop is not None and stop(looked, at, stored)
         if looked and (ends or len(found) == most):
-            return Found(tuple(found), page.found[looked - 1].at, looked, at)
+            return FoundPage(tuple(found), page.found[looked - 1].at, looked, at)
         if stop is None:
             await asyncio.sleep(0)
         if (left := await fits(stored)) is not None:
             found.append(left)
         at = stored.delivery.received_at
-    return Found(tuple(found), page.reached, len(page.found), at)
+    return FoundPage(tuple(found), page.reached, len(page.found), at)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from router.operator.conditions import Evaluator, Found, PageAsked, Pages, Stop, fitting
+from router.operator.conditions import Evaluator, FoundPage, PageAsked, Pages, Stop, fitting
 from router.operator.originals import meant
 from router.operator.requests import By
 from router.operator.where import condition_of
@@ -56,20 +56,22 @@ class Search:
             if (after := page.reached) is None:
                 return
 
-    async def after(self, reached: str | None, most: int) -> Found[Stored]:
+    async def after(self, reached: str | None, most: int) -> FoundPage[Stored]:
         """What fits in the next page, oldest first: so many at most."""
         return await self._page(reached, most, newest=False)
 
-    async def _page(self, after: str | None, most: int | None, *, newest: bool) -> Found[Stored]:
+    async def _page(
+        self, after: str | None, most: int | None, *, newest: bool
+    ) -> FoundPage[Stored]:
         if self._pages is None:
             return await self.here(after, most, newest=newest)
         ways = {"jobs": self._jobs, "originals": self._originals, "newest": newest}
         asked = PageAsked(self._asked, after, most=most, **ways)
-        return await self._pages.page(asked, Found[Stored])
+        return await self._pages.page(asked, FoundPage[Stored])
 
     async def here(
         self, after: str | None, most: int | None, *, newest: bool, stop: Stop | None = None
-    ) -> Found[Stored]:
+    ) -> FoundPage[Stored]:
         """A page, evaluated in this process."""
         page = await self._store.page(
             self.selector, jobs=self._jobs, newest=newest, after=after, whole=self._originals

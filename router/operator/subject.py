@@ -8,7 +8,7 @@ from router.expressions import NotJson, decode_json
 from router.model.delivery import Delivery
 from router.model.job import Job
 from router.model.settings import OWN
-from router.operator.conditions import Evaluator, Found, PageAsked, Pages, Stop, fitting
+from router.operator.conditions import Evaluator, FoundPage, PageAsked, Pages, Stop, fitting
 from router.operator.known_names import check_names
 from router.operator.requests import By
 from router.operator.where import condition_of, indexes
@@ -64,7 +64,7 @@ class SubjectSearch:
         """Raises UsageError: the selector names what nobody knows."""
         await check_names(self._asked, self._ruleset, self._store)
 
-    async def after(self, reached: str | None) -> Found[SubjectData]:
+    async def after(self, reached: str | None) -> FoundPage[SubjectData]:
         """
         The next page, oldest first. What the router has told comes before all else: by what it
         tells of it is found, while that is there.
@@ -72,10 +72,10 @@ class SubjectSearch:
         if self._pages is None:
             return await self.here(reached)
         return await self._pages.page(
-            PageAsked(self._asked, reached, subject=True), Found[SubjectData]
+            PageAsked(self._asked, reached, subject=True), FoundPage[SubjectData]
         )
 
-    async def here(self, reached: str | None, stop: Stop | None = None) -> Found[SubjectData]:
+    async def here(self, reached: str | None, stop: Stop | None = None) -> FoundPage[SubjectData]:
         """The same, evaluated in this process."""
         telling = reached is None or reached.startswith(_TELLING)
         after = (reached or "").removeprefix(_TELLING) or None

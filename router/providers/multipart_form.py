@@ -19,7 +19,7 @@ def is_multipart(content_type: bytes) -> bool:
     return content_type[:256].split(b";", 1)[0].strip().lower() == b"multipart/form-data"
 
 
-class Part(NamedTuple):
+class FormPart(NamedTuple):
     """
     A part of a form. A field is its text, a file is its `filename`, `content_type` and `size`.
     Its head is `body[head:start]`, with the blank line, its content `body[start:end]`.
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     end: int
 
 
-def parts_of(body: bytes, content_type: bytes) -> list[Part]:
+def parts_of(body: bytes, content_type: bytes) -> list[FormPart]:
     """
     The parts of a form in their order.
 
@@ -53,7 +53,7 @@ def parts_of(body: bytes, content_type: bytes) -> list[Part]:
         raise OddBodyError("unparsed", f"the form with files is broken: {error}"[:200]) from None
 
 
-def _parts(body: bytes, boundary: bytes) -> Iterator[Part]:
+def _parts(body: bytes, boundary: bytes) -> Iterator[FormPart]:
     from multipart import PushMultipartParser  # noqa: PLC0415 - who has no such sender needs it not
 
     segment: Any = None
@@ -70,7 +70,7 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[Part]:
                 if piece is None:
                     end = start + size
                     value = _value(segment, body[start:end])
-                    yield Part(segment.name or "", value, head, start, end)
+                    yield FormPart(segment.name or "", value, head, start, end)
                     head = end + len(b"\r\n") + line
                 elif isinstance(piece, bytes | bytearray):
                     size += len(piece)
@@ -86,7 +86,7 @@ def _value(segment: Any, content: bytes) -> JSON:
     return {"filename": name, "content_type": kind, "size": len(content)}
 
 
-def rewritten(body: bytes, parts: Iterable[Part], values: Iterable[JSON]) -> bytes:
+def rewritten(body: bytes, parts: Iterable[FormPart], values: Iterable[JSON]) -> bytes:
     """The body with these values, one a part; the parts that keep theirs stay byte for byte."""
     pieces, end = list[bytes](), 0
     for part, value in zip(parts, values, strict=True):

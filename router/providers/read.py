@@ -67,7 +67,7 @@ class Reading(msgspec.Struct, frozen=True):
     delivery_id: bytes | None
 
 
-class Source(NamedTuple):
+class PayloadSource(NamedTuple):
     """
     What a payload is read from: a text of this kind, `field` for the JSON in a field of a form.
     `in_query`: the text is the query, else the body. `lists`: a list in its JSON is a batch.
@@ -165,25 +165,29 @@ class Reader:
             payload = elements_of(text)
         return ((payload, raw),) if self._split is None else self._batch(payload, raw, self._split)
 
-    def source(self, request: InboundRequest) -> Source:
+    def source(self, request: InboundRequest) -> PayloadSource:
         """What the payload of a request is read from."""
         return self._source(self._headers.first(request.headers), request)
 
-    def _source(self, found: Found, request: InboundRequest) -> Source:
+    def _source(self, found: Found, request: InboundRequest) -> PayloadSource:
         content_type, lists = found.get(b"content-type", b""), self._split is not None
         if self._json_only:
             in_form = self.form_field and forms.is_form(content_type)
-            return Source("field" if in_form else "json", request.body, content_type, False, lists)
+            return PayloadSource(
+                "field" if in_form else "json", request.body, content_type, False, lists
+            )
         kind = kind_of(content_type, self._kinds)
         if kind != "form":
             # Whatever type is named: nothing was sent.
             empty = not request.body and "text" in self._kinds
-            return Source("text" if empty else kind, request.body, content_type, False, False)
+            return PayloadSource(
+                "text" if empty else kind, request.body, content_type, False, False
+            )
         # Who sends no body sends a form in the address.
         in_query = request.method in _BODILESS
         form = request.query_string if in_query else request.body
         in_field = self.form_field and forms.has_field(form, self.form_field)
-        return Source("field" if in_field else "form", form, content_type, in_query, lists)
+        return PayloadSource("field" if in_field else "form", form, content_type, in_query, lists)
 
     def _batch(self, payload: JSON, raw: bytes | None, most: int) -> Payloads:
         """The events of a list; what is no list, or holds none at `split_at`, is one event."""

@@ -17,7 +17,7 @@ from router.model.delivery import JSON, REDACTED_VALUE, InboundRequest
 from router.providers import forms, multipart_form
 from router.providers.json_spans import spans, value_of
 from router.providers.queries import parameters, without
-from router.providers.read import Reader, Source
+from router.providers.read import PayloadSource, Reader
 
 _JSON_MARK, _BYTES = f'"{REDACTED_VALUE}"', REDACTED_VALUE.encode("ascii")
 
@@ -92,7 +92,7 @@ def _body(
     return msgspec.structs.replace(emptied, body=_BYTES), True
 
 
-def _with_text(request: InboundRequest, source: Source, text: bytes) -> InboundRequest:
+def _with_text(request: InboundRequest, source: PayloadSource, text: bytes) -> InboundRequest:
     return msgspec.structs.replace(request, **{"query_string" if source.in_query else "body": text})
 
 
@@ -119,7 +119,7 @@ def _marked(value: JSON, paths: Sequence[FieldPath], taken: set[str]) -> JSON:
 
 
 def _text(
-    reader: Reader, source: Source, paths: Sequence[FieldPath], taken: set[str]
+    reader: Reader, source: PayloadSource, paths: Sequence[FieldPath], taken: set[str]
 ) -> bytes | None:
     """The text of a source without the values; None: nobody knows where they stand."""
     text = source.text
@@ -141,7 +141,7 @@ def _form(text: bytes, paths: Sequence[FieldPath], taken: set[str]) -> bytes:
     return forms.rewritten(text, forms.in_order(names, fields))
 
 
-def _multipart(source: Source, paths: Sequence[FieldPath], taken: set[str]) -> bytes | None:
+def _multipart(source: PayloadSource, paths: Sequence[FieldPath], taken: set[str]) -> bytes | None:
     parts = multipart_form.parts_of(source.text, source.content_type)
     if not all(part.name for part in parts):  # its name is written as no reader here reads it
         return None
@@ -151,7 +151,7 @@ def _multipart(source: Source, paths: Sequence[FieldPath], taken: set[str]) -> b
 
 
 def _json(
-    reader: Reader, source: Source, body: bytes, paths: Sequence[FieldPath], taken: set[str]
+    reader: Reader, source: PayloadSource, body: bytes, paths: Sequence[FieldPath], taken: set[str]
 ) -> bytes:
     text = body.decode("utf-8")
     if source.lists:

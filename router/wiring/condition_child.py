@@ -19,7 +19,7 @@ from router.errors import ConfigError, NotFound, RouterError
 from router.expressions import compile as compiled
 from router.expressions import encode_json
 from router.model.store_address import store_address
-from router.operator.conditions import Found, PageAsked, TryAsked
+from router.operator.conditions import FoundPage, PageAsked, TryAsked
 from router.operator.requests import LOCAL
 from router.operator.search import Search
 from router.operator.subject import SubjectSearch
@@ -76,7 +76,7 @@ _REQUESTS: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 """JSON, which has integers of any size: a condition's variables may."""
 
 
-class Host:
+class ConditionHost:
     """Answers one request after another."""
 
     def __init__(self) -> None:
@@ -123,10 +123,12 @@ class Host:
         if self._reader is None:
             self._reader = await open_reader(store_address(given.store, Path("/")))
 
-    async def _page(self, asked: PageAsked, reader: StoreReader, ruleset: Ruleset) -> Found[Any]:
+    async def _page(
+        self, asked: PageAsked, reader: StoreReader, ruleset: Ruleset
+    ) -> FoundPage[Any]:
         self._began = self._told = time.monotonic()
         search: Search | SubjectSearch
-        found: Found[Any]
+        found: FoundPage[Any]
         if asked.subject:
             search = SubjectSearch(reader, asked.selector, ruleset, LOCAL)
             found = await search.here(asked.after, self._stop)
@@ -172,7 +174,7 @@ async def write_frame(writer: asyncio.StreamWriter, data: bytes) -> None:
 
 async def _serve(channel: socket.socket) -> None:
     reader, writer = await asyncio.open_unix_connection(sock=channel)
-    await Host().serve(reader, writer)
+    await ConditionHost().serve(reader, writer)
 
 
 def main(arguments: list[str]) -> None:

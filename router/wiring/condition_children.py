@@ -42,6 +42,11 @@ class ConditionChild(Tethered):
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self.generation, self.spent = "", True
 
+    async def take(self, rules: RulesGiven) -> None:
+        """Go by these rules from now on. Raises as `ask`."""
+        await self.ask(rules, RULES_S)
+        self.generation = rules.generation.id
+
     async def ask(self, request: Request, within_s: float) -> Answer:
         """
         Its answer.
@@ -117,8 +122,7 @@ class ConditionChildren:
         """What a process answers, as Evaluator says."""
         async with self._turn(by), self._child() as child:
             if child.generation != ruleset.generation:
-                await child.ask(self._given(ruleset), RULES_S)
-                child.generation = ruleset.generation
+                await child.take(self._given(ruleset))
             answer = await child.ask(asked, within_s)
             return msgspec.msgpack.decode(answer.found, type=kind)
 

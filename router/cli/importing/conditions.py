@@ -24,29 +24,30 @@ NULL = "<nil>"
 """Null as webhook's text of it."""
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Combined(msgspec.Struct, frozen=True):
     """Formulas joined by `&&` or `||`."""
 
     word: str
     parts: tuple["Formula", ...] = ()
 
 
-Formula = str | Joined
+Formula = str | Combined
 """A text is an expression that holds no `&&` or `||` of its own."""
 
-ALWAYS, NEVER = Joined("&&"), Joined("||")
+ALWAYS, NEVER = Combined("&&"), Combined("||")
 
 
 def _join(word: str, parts: Iterable[Formula]) -> Formula:
     """The formula that all or one of these hold, simplified where nothing is lost."""
     decided = NEVER if word == "&&" else ALWAYS
     flat = (
-        part.parts if isinstance(part, Joined) and part.word == word else (part,) for part in parts
+        part.parts if isinstance(part, Combined) and part.word == word else (part,)
+        for part in parts
     )
     kept = tuple(dict.fromkeys(chain.from_iterable(flat)))
     if decided in kept:
         return decided
-    return kept[0] if len(kept) == 1 else Joined(word, kept)
+    return kept[0] if len(kept) == 1 else Combined(word, kept)
 
 
 every, some = partial(_join, "&&"), partial(_join, "||")
@@ -62,7 +63,7 @@ def written(formula: Formula) -> str:
     return " && ".join(each) or "1 == 1"
 
 
-class Reading(NamedTuple):
+class TriggerReading(NamedTuple):
     """When a rule is true or false, each also surely, with nothing lacking; and when it lacks."""
 
     holds: Formula = NEVER
@@ -83,20 +84,22 @@ class Conditions(msgspec.Struct):
     secrets: dict[Trigger, str]
     hidden: list[Trigger]
 
-    def reading(self, rule: Trigger) -> Reading:
+    def reading(self, rule: Trigger) -> TriggerReading:
         """When webhook finds it true, and when false."""
         if (proof := self._proof(rule)) is not None:
-            return Reading(proof, proof)
+            return TriggerReading(proof, proof)
         if rule.compares:
             return self._compared(rule)
         each = [self.reading(one) for one in rule.rules]
         if rule.kind == "not":
             [one] = each
-            return Reading(one.fails, one.surely_fails, one.holds, one.surely_holds, one.lacks)
+            return TriggerReading(
+                one.fails, one.surely_fails, one.holds, one.surely_holds, one.lacks
+            )
         if rule.kind == "or":
             holds, fails = some(one.holds for one in each), every(one.fails for one in each)
-            return Reading(holds, holds, fails, fails)
-        return _all_of(each) if rule.kind == "and" else Reading()
+            return TriggerReading(holds, holds, fails, fails)
+        return _all_of(each) if rule.kind == "and" else TriggerReading()
 
     def _proof(self, rule: Trigger) -> Formula | None:
         """Whether the sender has proved itself so; None of what proves nothing."""
@@ -108,13 +111,13 @@ class Conditions(msgspec.Struct):
             return None
         return f"delivery.verified_by == '{self.secrets[rule]}'" if len(known) > 1 else ALWAYS
 
-    def _compared(self, leaf: Trigger) -> Reading:
+    def _compared(self, leaf: Trigger) -> TriggerReading:
         """
         A value that is there may be another. One that is not there is neither equal nor unequal; as
         a text it is `null`.
         """
         if not (paths := self.values.paths(leaf.parameter)):
-            return Reading()
+            return TriggerReading()
         there = some(f"exists({path})" for path in paths)
         absent = every(f"!exists({path})" for path in paths)
         holds, fails = self._sides(leaf, merged(paths))
@@ -127,7 +130,7 @@ class Conditions(msgspec.Struct):
             other = every((f"{merged(paths)} != null", other))
         bare = other == fails and fails.partition(" != ")[0] == paths[0]
         surely = other if bare else every((there, other))
-        return Reading(same, same, some((absent, other)), surely, absent)
+        return TriggerReading(same, same, some((absent, other)), surely, absent)
 
     def _sides(self, leaf: Trigger, place: str) -> tuple[str, str]:
         """
@@ -153,7 +156,7 @@ class Conditions(msgspec.Struct):
         return f"{text} == {quoted(value)}", f"{text} != {quoted(value)}"
 
 
-def _all_of(each: Sequence[Reading]) -> Reading:
+def _all_of(each: Sequence[TriggerReading]) -> TriggerReading:
     """It fails or lacks by the first that does, where all before it surely hold."""
     holds = every(one.surely_holds for one in each)
     fails = some(part for one in each for part in (one.fails, one.lacks))
@@ -162,7 +165,7 @@ def _all_of(each: Sequence[Reading]) -> Reading:
     for one in reversed(each):
         surely_fails = some((one.surely_fails, every((one.surely_holds, surely_fails))))
         lacks = some((one.lacks, every((one.surely_holds, lacks))))
-    return Reading(holds, holds, fails, surely_fails, lacks)
+    return TriggerReading(holds, holds, fails, surely_fails, lacks)
 
 
 def _is_json(text: str) -> bool:

@@ -160,7 +160,7 @@ def _basic(text: str) -> str:
         return ""
 
 
-class Secrets(dict[tuple[str, str], tuple[str, str]]):
+class HookSecrets(dict[tuple[str, str], tuple[str, str]]):
     """The name and the place of each secret, by its kind and text."""
 
     def name_of(self, proof: Proof, base: str) -> str:

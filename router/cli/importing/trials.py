@@ -23,7 +23,7 @@ def trials_of(
     hook: Hook, name: str, sender: ImportedSender, action: Mapping[str, Any], status: int
 ) -> Iterator[dict[str, Any]]:
     """Each test as it stands in the file; `action` is what the hook runs."""
-    request = _Request(sender.provider["read"] != "text")
+    request = _TrialRequest(sender.provider["read"] != "text")
     call: dict[str, Any] = {"times": 1}
     try:
         for leaf in _needed(hook, sender, sender.rest):
@@ -62,7 +62,7 @@ def _needed(hook: Hook, sender: ImportedSender, trigger: Trigger) -> list[Trigge
     return [trigger]
 
 
-class _Request(msgspec.Struct):
+class _TrialRequest(msgspec.Struct):
     """The request of a test, as it is being made."""
 
     has_fields: bool

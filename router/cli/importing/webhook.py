@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from router.cli.importing.conditions import ALWAYS, NEVER, Conditions, Formula, Joined, written
+from router.cli.importing.conditions import ALWAYS, NEVER, Combined, Conditions, Formula, written
 from router.cli.importing.effects import answer_of, shell_of
 from router.cli.importing.hooks_file import UNSIGNED, Hook, read_hooks
-from router.cli.importing.proofs import Secrets, free
+from router.cli.importing.proofs import HookSecrets, free
 from router.cli.importing.request_values import RequestValues
 from router.cli.importing.rules_text import Row, block, section
 from router.cli.importing.senders import ImportedSender, sender_of
@@ -66,7 +66,7 @@ class _Rules(msgspec.Struct):
 
     flags: WebhookFlags
     places: dict[str, str] = {}
-    secrets: Secrets = msgspec.field(default_factory=Secrets)
+    secrets: HookSecrets = msgspec.field(default_factory=HookSecrets)
     providers: dict[str, Row] = {}
     endpoints: dict[str, Row] = {}
     rules: list[Row] = []
@@ -79,7 +79,7 @@ class _Rules(msgspec.Struct):
         values = RequestValues(hook, trigger)
         sender = sender_of(hook, trigger, values, self.flags.http_methods)
         shell, answer, name = shell_of(hook, values), answer_of(hook), self._name(hook.id)
-        table = Secrets(self.secrets)  # a hook that is left out leaves none behind
+        table = HookSecrets(self.secrets)  # a hook that is left out leaves none behind
         secrets = {leaf: table.name_of(proof, name) for leaf, proof in sender.proofs.items()}
         match = Conditions(hook, values, secrets, sender.hidden).reading(sender.rest).holds
         if match == NEVER and hook.taken:
@@ -162,7 +162,7 @@ class _Rules(msgspec.Struct):
 
 def _listed(match: Formula) -> str | dict[str, Any] | list[Any]:
     """A condition as a rule writes it."""
-    if not isinstance(match, Joined):
+    if not isinstance(match, Combined):
         return match
     if match.word == "||":
         return {"any": [written(part) for part in match.parts]}
