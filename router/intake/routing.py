@@ -115,7 +115,7 @@ class Routing:
             delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
         redact = endpoint.settings.redact
         if redact is not None and redact.when == "stored":
-            delivery, plan = self._redacted(redact, live, endpoint, delivery, plan)
+            delivery, plan = self._redacted(redact, live, endpoint, delivery, plan, reading)
         if began is not None:
             self._observe(DeliveryRouted(self._clock.monotonic() - began, delivery, plan))
         return Admitted(arrival, verdict, plan, acceptance(delivery, plan, endpoint, ledger))
@@ -127,12 +127,14 @@ class Routing:
         endpoint: LiveEndpoint,
         delivery: Delivery,
         plan: Plan,
+        reading: Reading,
     ) -> tuple[Delivery, Plan]:
         """Both as they are stored, and as its jobs see them: without what is never stored."""
         ruleset = live.ruleset
-        taken = taken_out(delivery, redact, endpoint.provider, delivery.received_at)
+        taken = taken_out(delivery, redact, endpoint.provider, delivery.received_at, reading)
         delivery = taken.delivery
-        left = {e.index: e for e in endpoint.provider.read(as_request(delivery)).events}
+        again = taken.read or endpoint.provider.read(as_request(delivery))
+        left = {e.index: e for e in again.events}
         events = tuple([_left_of(event, left.get(event.index)) for event in plan.events])
         shared = ruleset.roots(delivery)
         scopes = [event_scope(shared, delivery, event, ruleset.defines) for event in events]

@@ -25,7 +25,7 @@ def rewritten(
     of four characters and more, are taken out of outputs, results and reasons, too. `hides_keys`:
     its dedupe keys held some of them.
     """
-    delivery, values = taken_out(record.delivery, redact, provider, at)
+    delivery, values, _ = taken_out(record.delivery, redact, provider, at)
     outputs = CleanOutputs(values)
     reasons = {job.id: outputs.text(job.reason) for job in record.jobs if job.reason}
     keys = _hidden(record.events, delivery.endpoint) if hides_keys else {}

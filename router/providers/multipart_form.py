@@ -113,7 +113,8 @@ def _head(name: str, value: JSON) -> bytes:
     head = f'Content-Disposition: form-data; name="{_quoted(name)}"'
     if isinstance(value, dict) and "filename" in value:
         head += f'; filename="{_quoted(str(value["filename"]))}"'
-        head += f"\r\nContent-Type: {value.get('content_type') or 'application/octet-stream'}"
+        if kind := value.get("content_type"):
+            head += f"\r\nContent-Type: {kind}"
     return head.encode("utf-8")
 
 

@@ -201,9 +201,11 @@ class Provider(Sender):
             clean = without_token(clean, rule)
         return clean
 
-    def redacted(self, request: InboundRequest, paths: Sequence[FieldPath]) -> RedactedRequest:
+    def redacted(
+        self, request: InboundRequest, paths: Sequence[FieldPath], read: Reading | None = None
+    ) -> RedactedRequest:
         """The request without the values at these paths; see `redaction`."""
-        return redacted(self._reader, request, paths)
+        return redacted(self._reader, request, paths, read)
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""

@@ -17,7 +17,7 @@ from router.model.delivery import JSON, REDACTED_VALUE, InboundRequest
 from router.providers import forms, multipart_form
 from router.providers.json_spans import spans, value_of
 from router.providers.queries import parameters, without
-from router.providers.read import PayloadSource, Reader
+from router.providers.read import PayloadSource, Reader, Reading
 
 _JSON_MARK, _BYTES = f'"{REDACTED_VALUE}"', REDACTED_VALUE.encode("ascii")
 
@@ -25,12 +25,13 @@ _JSON_MARK, _BYTES = f'"{REDACTED_VALUE}"', REDACTED_VALUE.encode("ascii")
 class RedactedRequest(NamedTuple):
     """
     What is left of a request, and the texts and numbers that were taken out of it. `whole`: its
-    body could not be taken apart, so all of it went.
+    body could not be taken apart, so all of it went. `read`: it as it was read again, if it was.
     """
 
     request: InboundRequest
     values: frozenset[str]
     whole: bool = False
+    read: Reading | None = None
 
 
 def _values(value: JSON) -> Iterator[str]:
@@ -43,21 +44,29 @@ def _values(value: JSON) -> Iterator[str]:
 
 
 def redacted(
-    reader: Reader, request: InboundRequest, paths: Sequence[FieldPath]
+    reader: Reader,
+    request: InboundRequest,
+    paths: Sequence[FieldPath],
+    read: Reading | None = None,
 ) -> RedactedRequest:
-    """A request without the values at these paths, rooted in `payload`, `headers` and `query`."""
+    """
+    A request without the values at these paths, rooted in `payload`, `headers` and `query`. `read`:
+    as it was read before, for reading a large body takes long.
+    """
     taken = set[str]()
     below = {root: [path[1:] for path in paths if path[0] == root] for root, *_ in paths}
-    clean, whole = request, False
-    if payload := below.get("payload"):
-        clean, whole = _body(reader, request, payload, taken)
+    clean, again, payload = request, None, below.get("payload")
+    if payload:
+        clean, again = _body(reader, request, payload, taken, read or reader.read(request))
+    whole = bool(payload) and again is None
     names = {str(path[0]).lower().encode() for path in below.get("headers", ()) if path}
     headers = tuple([_header(one, names, taken) for one in request.headers])
     query = clean.query_string
     for name in [str(path[0]).encode() for path in below.get("query", ()) if path]:
         query = _without(query, name, taken)
     clean = msgspec.structs.replace(clean, headers=headers, query_string=query)
-    return RedactedRequest(clean, frozenset(taken - {REDACTED_VALUE}), whole)
+    again = again if len(below) == 1 else None
+    return RedactedRequest(clean, frozenset(taken - {REDACTED_VALUE}), whole, again)
 
 
 def _header(header: tuple[bytes, bytes], names: set[bytes], taken: set[str]) -> tuple[bytes, bytes]:
@@ -77,19 +86,25 @@ def _without(query: bytes, name: bytes, taken: set[str]) -> bytes:
 
 
 def _body(
-    reader: Reader, request: InboundRequest, paths: Sequence[FieldPath], taken: set[str]
-) -> tuple[InboundRequest, bool]:
-    """The request without the values in its body, and whether all of that went."""
-    source, before = reader.source(request), reader.read(request)
+    reader: Reader,
+    request: InboundRequest,
+    paths: Sequence[FieldPath],
+    taken: set[str],
+    before: Reading,
+) -> tuple[InboundRequest, Reading | None]:
+    """The request without the values in its body, and as it is read then; None: all of it went."""
+    source = reader.source(request)
     expected = [_marked(event.payload, paths, taken) for event in before.events]
     if before.state == "routed" and (text := _text(reader, source, paths, taken)) is not None:
         clean = _with_text(request, source, text)
         left, after = set[str](), reader.read(clean)
-        found = [_marked(event.payload, paths, left) for event in after.events]
+        found = [event.payload for event in after.events]
+        if found != expected:  # a mark in place of a list stands for each of its values
+            found = [_marked(payload, paths, left) for payload in found]
         if after.state == "routed" and found == expected and left <= {REDACTED_VALUE}:
-            return clean, False
+            return clean, after
     emptied = _with_text(request, source, _BYTES)
-    return msgspec.structs.replace(emptied, body=_BYTES), True
+    return msgspec.structs.replace(emptied, body=_BYTES), None
 
 
 def _with_text(request: InboundRequest, source: PayloadSource, text: bytes) -> InboundRequest:

@@ -11,17 +11,18 @@ from router.expressions.field_paths import FieldPath, covers, paths_read
 from router.expressions.nodes import Node
 from router.model.delivery import BLANKED, REDACTED, Delivery, Redaction, as_request
 from router.model.settings import Endpoint, Redact
-from router.providers import Provider
+from router.providers import Provider, Reading
 from router.rules.ruleset import Ruleset
 
 Defines = Mapping[str, Expression]
 
 
 class Taken(NamedTuple):
-    """A delivery without the values, which are known once more here."""
+    """A delivery without the values, known once more here, and as it was read then, if it was."""
 
     delivery: Delivery
     values: frozenset[str]
+    read: Reading | None
 
 
 def is_redacted(delivery: Delivery, redact: Redact) -> bool:
@@ -30,12 +31,14 @@ def is_redacted(delivery: Delivery, redact: Redact) -> bool:
     return mark is not None and {*redact.fields} <= {*mark.paths}
 
 
-def taken_out(delivery: Delivery, redact: Redact, provider: Provider, at: int) -> Taken:
+def taken_out(
+    delivery: Delivery, redact: Redact, provider: Provider, at: int, read: Reading | None = None
+) -> Taken:
     """
     A delivery as it is stored from now on (`at`, wall time). The digest of its mark is that of the
-    body as it came first.
+    body as it came first. `read`: as it was read before.
     """
-    left, values, whole = provider.redacted(as_request(delivery), redact.paths)
+    left, values, whole, again = provider.redacted(as_request(delivery), redact.paths, read)
     mark = delivery.redacted or Redaction(at, hashlib.sha256(delivery.body).hexdigest())
     paths = [*mark.paths, *redact.fields, *(["payload"] if whole else [])]
     mark = msgspec.structs.replace(mark, at=at, paths=tuple(dict.fromkeys(paths)))
@@ -50,6 +53,7 @@ def taken_out(delivery: Delivery, redact: Redact, provider: Provider, at: int) -
             redacted=mark,
         ),
         values,
+        again,
     )
 
 

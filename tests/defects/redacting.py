@@ -24,8 +24,8 @@ REDACTING = (
         "the first attempt sees what its retry does not",
         Edit(
             "router/intake/routing.py",
-            "            delivery, plan = self._redacted(redact, live, endpoint, delivery, plan)\n",
-            "            delivery, _ = self._redacted(redact, live, endpoint, delivery, plan)\n",
+            "            delivery, plan = self._redacted(redact",
+            "            delivery, _ = self._redacted(redact",
         ),
         f"{_INTAKE}_a_job_that_begins_at_once_sees_what_its_retry_will_see",
     ),
