@@ -231,7 +231,9 @@ class Language:
             return  # it may be a field of the sender whose name is misspelt
         else:
             code, message = "unknown-root", f"'{root}' is not a name that {place.name} can read"
-            near = meant or self.context.suggest.hint(root, place.roots)
+            # `ref` alone is no misspelling of `def`, which is always `def.NAME`.
+            tables = _TABLES if expression.text[end : end + 1] != "." else frozenset()
+            near = meant or self.context.suggest.hint(root, place.roots - tables)
             hint = near or self._elsewhere(root, place)
         self.context.error_within(code, message, text, span, hint)
 
@@ -289,6 +291,7 @@ class Language:
         )
 
 
+_TABLES = frozenset({"def", "var"})
 _NAMED = {
     "secret": ("secret-not-named", "a secret", "NAME"),
     "results": ("result-not-named", "the action", "ID"),

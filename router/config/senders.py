@@ -143,9 +143,11 @@ def _siblings(name: str, behind: SenderSet) -> str | None:
     known = behind.events
     if set(known) <= {UNKNOWN}:
         return f"all events of {behind} are called '{UNKNOWN}': leave 'events' out"
+    alone = _PART.split(name, maxsplit=1)[-1]
     if further := [one for one in known if _LAST_PART.sub("", one) == name != one]:
         return f"known ones are {_nearest(name, further)}"
-    if (hint := begun_alike(name, known)) is not None:
+    within = f"did you mean '{alone}'?" if alone != name and alone in known else None
+    if (hint := within or begun_alike(name, known)) is not None:
         return hint
     event = _LAST_PART.sub("", name)
     beside = [one for one in known if one != event and _LAST_PART.sub("", one) == event]

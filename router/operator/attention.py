@@ -98,8 +98,9 @@ def of_nodes(nodes: Iterable[NodeRow]) -> Iterator[Attention]:
     """Those that live and are to get no requests, and those that were lost."""
     for node in nodes:
         if node.lost:
-            text = f"the router {node.name} has not been seen since {moment(node.last_beat_at)}"
-            yield Attention("node", text, "router doctor", node.name)
+            name, seen = f"{node.name} (#{node.number})", moment(node.last_beat_at)
+            text = f"the router {name} has not been seen since {seen}"
+            yield Attention("node", text, "router store info", node.name)
         if node.unready is not None and not node.gone:
             text = f"the node {node.name} is not ready: {node.unready}"
             yield Attention("node", text, "router doctor", node.name)

@@ -6,7 +6,7 @@ import msgspec
 
 from router.legible import span
 from router.model.share import NO_SHARE
-from router.store.values import LATE_S, STOPPING, NodeCard, NodeLoad, NodeSeen
+from router.store.values import LATE_S, STOPPING, NodeLoad, NodeSeen
 
 
 class NodeShare(msgspec.Struct, frozen=True):
@@ -62,16 +62,15 @@ def node_rows(
     nodes: Sequence[NodeSeen], loads: Mapping[str, NodeLoad], now: int
 ) -> tuple[NodeRow, ...]:
     """Each with its load, as of `now`, the store's wall time."""
-    living = [node.card for node in nodes if not node.gone]
-    return tuple([_row(node, loads.get(node.number, NodeLoad()), now, living) for node in nodes])
+    return tuple([_row(node, loads.get(node.number, NodeLoad()), now, nodes) for node in nodes])
 
 
-def _row(node: NodeSeen, load: NodeLoad, now: int, living: Iterable[NodeCard]) -> NodeRow:
+def _row(node: NodeSeen, load: NodeLoad, now: int, nodes: Iterable[NodeSeen]) -> NodeRow:
     card, age = node.card, max(0, now - node.last_beat_at)
     seen = {
         "started_at": card.started_at or None,
         "beat_age_ms": age,
-        "lost": node.gone and card.unready != STOPPING and not _followed(node, living),
+        "lost": node.gone and card.unready != STOPPING and not _followed(node, nodes),
         "unready": _unready(node, age),
         "running": sum(load.running.values()),
         "shares": tuple(_shares(load)),
@@ -80,10 +79,14 @@ def _row(node: NodeSeen, load: NodeLoad, now: int, living: Iterable[NodeCard]) -
     return msgspec.convert(known, NodeRow)
 
 
-def _followed(node: NodeSeen, living: Iterable[NodeCard]) -> bool:
+def _followed(node: NodeSeen, nodes: Iterable[NodeSeen]) -> bool:
     """Whether this node has joined anew, or another was started in its place."""
-    began = [one.started_at for one in living if one.name == node.card.name]
-    return any(at == node.card.started_at or at > node.last_beat_at for at in began)
+    same = [one for one in nodes if one.card.name == node.card.name and one is not node]
+    return any(
+        one.card.started_at > node.last_beat_at
+        or (not one.gone and one.card.started_at == node.card.started_at)
+        for one in same
+    )
 
 
 def _unready(node: NodeSeen, age: int) -> str | None:

@@ -49,7 +49,7 @@ class Refusal(msgspec.Struct, frozen=True):
 Parser = Callable[[str], Any]
 Read = Callable[[Node], Any]
 
-_KEY = re.compile(r"[\w-]+")
+_KEY = re.compile(r"[\w.-]+")
 _IGNORED = ("x-", "\0", "<<")
 """Keys of the user's own, and two kinds that reading has already refused."""
 

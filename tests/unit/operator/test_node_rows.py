@@ -60,8 +60,17 @@ def test_a_router_that_nobody_stopped_is_lost_until_another_runs_in_its_place(
     seen += [NodeSeen("2", other, 1, NOW)] if other else []
     rows = node_rows(seen, {}, NOW)
     assert rows[0].lost is lost
-    text = f"the router n has not been seen since {moment(NOW - 1_000)}"
-    assert [one.text for one in of_nodes(rows)] == [text] * lost
+    text = f"the router n (#1) has not been seen since {moment(NOW - 1_000)}"
+    assert [(one.text, one.command) for one in of_nodes(rows)] == [
+        (text, "router store info")
+    ] * lost
+
+
+def test_of_routers_of_one_name_that_died_one_after_another_only_the_last_is_lost() -> None:
+    cards = [NodeCard("n", "1", "g", started_at=NOW - age) for age in (9_000, 5_000)]
+    seen = [NodeSeen("1", cards[0], 1, NOW - 6_000, gone=True)]
+    seen += [NodeSeen("2", cards[1], 1, NOW - 1_000, gone=True)]
+    assert [row.lost for row in node_rows(seen, {}, NOW)] == [False, True]
 
 
 async def test_the_store_the_clock_and_what_is_published_are_asked() -> None:
