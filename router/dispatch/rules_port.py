@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 import msgspec
 
@@ -26,13 +25,11 @@ REREAD_BYTES = 16 * 1024 * 1024
 """Deliveries whose events are remembered, and bytes of their bodies; always the newest."""
 
 
-class Reread(Protocol):
-    """Reads one event of a stored delivery again. Raises RenderError when it cannot."""
-
-    def __call__(
-        self, delivery: Delivery, index: int, owner: LiveRuleset | None = None
-    ) -> DeliveryEvent:
-        """`owner` has the sender's definition if today's rules do not."""
+Reread = Callable[[Delivery, int, LiveRuleset | None], DeliveryEvent]
+"""
+Reads one event of a stored delivery again. The last has the sender's definition if today's rules do
+not. Raises RenderError when it cannot.
+"""
 
 
 def renderer(
@@ -82,7 +79,7 @@ def rereader(live: LiveRef) -> Reread:
             held -= remembered.popitem(last=False)[1][1]
         return events
 
-    def reread(delivery: Delivery, index: int, owner: LiveRuleset | None = None) -> DeliveryEvent:
+    def reread(delivery: Delivery, index: int, owner: LiveRuleset | None) -> DeliveryEvent:
         events = read(delivery, owner)
         if index not in events:
             raise RenderError("event", f"the stored delivery has no event {index}")

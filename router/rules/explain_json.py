@@ -9,6 +9,8 @@ from router.expressions.trace import Leaf
 from router.rules.explain import EventReading, RuleReading
 from router.rules.explain_words import verdict_word
 
+_LEAF = ("number", "expression", "start", "end", "text", "wanted", "verdict", "reason")
+
 
 def event_json(e: EventReading) -> dict[str, Any]:
     """One event and what each rule said of it, numbers digit for digit."""
@@ -63,14 +65,5 @@ def _rule(r: RuleReading) -> dict[str, Any]:
 
 
 def _leaf(leaf: Leaf) -> dict[str, Any]:
-    return {
-        "number": leaf.number,
-        "expression": leaf.expression,
-        "start": leaf.start,
-        "end": leaf.end,
-        "text": leaf.text,
-        "wanted": leaf.wanted,
-        "verdict": leaf.verdict,
-        "reason": leaf.reason,
-        "found": [asdict(found) for found in leaf.found],
-    }
+    shown = {name: getattr(leaf, name) for name in _LEAF}
+    return shown | {"found": [asdict(found) for found in leaf.found]}

@@ -167,16 +167,11 @@ class RunningServer:
 
 def _refused(kept: KeptRefusal) -> RefusedRequest:
     request = kept.request
-    return RefusedRequest(
-        kept.id,
-        kept.at,
-        kept.endpoint,
-        kept.reason,
-        request.method,
-        request.raw_path.decode("latin-1"),
-        request.query_string.decode("latin-1"),
-        [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers],
-        request.body,
-        kept.body_bytes,
-        kept.cut,
-    )
+    shown = {
+        "method": request.method,
+        "path": request.raw_path.decode("latin-1"),
+        "query": request.query_string.decode("latin-1"),
+        "headers": [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers],
+        "body_base64": request.body,
+    }
+    return msgspec.convert(msgspec.structs.asdict(kept) | shown, RefusedRequest)

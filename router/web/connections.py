@@ -12,6 +12,8 @@ LATE = "router.late"
 TRANSPORT = "router.transport"
 """Where it holds its connection's transport."""
 
+_OF_LIMITS = ("header_s", "keep_alive_s", "body_idle_s", "body_total_s", "answer_s")
+
 OnRefused = Callable[[bytes, str, int, str], None]
 """
 Called with (raw path or b"", reason, status, peer) for a request refused before the application.
@@ -40,14 +42,7 @@ class Wire:
         self.group = group
         self.linger_s = linger_s
         self.refused: OnRefused = refused or (lambda *_: None)
-        self.allowed = {
-            "header_s": limits.header_s,
-            "keep_alive_s": limits.keep_alive_s,
-            "body_idle_s": limits.body_idle_s,
-            "body_total_s": limits.body_total_s,
-            "answer_s": limits.answer_s,
-            "linger_s": linger_s,
-        }
+        self.allowed = {name: getattr(limits, name) for name in _OF_LIMITS} | {"linger_s": linger_s}
         self.step_s = min(self.allowed.values())
         self.patience = patience or LoadShedder()
         self.crowded: Callable[[], None] = lambda: None

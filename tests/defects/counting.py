@@ -7,11 +7,11 @@ COUNTING = (
         241,
         "what a store could not take is not written with the next",
         Edit(
-            "router/serving/differences.py",
+            "router/serving/counters.py",
             "                        self._written[key] = old\n",
             "                        pass\n",
         ),
-        "unit/serving/test_differences.py::test_what_could_not_be_written_goes_with_the_next",
+        "unit/serving/test_counters.py::test_what_could_not_be_written_goes_with_the_next",
     ),
     defect(
         242,

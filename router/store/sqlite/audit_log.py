@@ -22,19 +22,9 @@ def add(db: sqlite3.Connection, audit: Audit, more: int = 0) -> None:
     """The same, for a connection that nobody counts pages for."""
     db.execute(
         "INSERT INTO audit (id, at, who, peer, way, verb, asked, count) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (id) DO UPDATE SET count = count + ?",
-        (
-            audit.id,
-            audit.at,
-            audit.who,
-            audit.peer,
-            audit.way,
-            audit.verb,
-            msgspec.json.encode(audit.asked),
-            audit.count + more,
-            more,
-        ),
+        "VALUES (:id, :at, :who, :peer, :way, :verb, :asked, :count + :more) "
+        "ON CONFLICT (id) DO UPDATE SET count = count + :more",
+        msgspec.structs.asdict(audit) | {"asked": msgspec.json.encode(audit.asked), "more": more},
     )
 
 

@@ -88,11 +88,11 @@ def test_few_large_deliveries_are_remembered(size: int, kept: bool) -> None:
     reread = rereader(LiveRef(LiveRuleset(loaded.ruleset, SecretValues({"hub": b"k"}, {}))))
     body = b'{"ref": "%s"}' % (b"x" * size)
     one, two = (a_delivery(f"dlv_{n}", provider="code-host", body=body) for n in (1, 2))
-    first = reread(one, 0)
-    assert reread(one, 0) is first
-    newest = reread(two, 0)
-    assert reread(two, 0) is newest
-    assert (reread(one, 0) is first) is kept
+    first = reread(one, 0, None)
+    assert reread(one, 0, None) is first
+    newest = reread(two, 0, None)
+    assert reread(two, 0, None) is newest
+    assert (reread(one, 0, None) is first) is kept
 
 
 SCOPED = """\

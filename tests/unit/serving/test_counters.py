@@ -1,7 +1,7 @@
 """What is counted in memory reaches the store once, and adds up across processes."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -10,8 +10,7 @@ from router.errors import StoreUnavailable
 from router.metrics import ActivityKey, ActivityTotals, RuleTotals
 from router.model.activity import EVER, MINUTE_S, QUARTER_S
 from router.refusals import PROBE
-from router.serving.counters import NAMES_MAX, OTHERS, CounterWriter
-from router.serving.differences import STEP
+from router.serving.counters import NAMES_MAX, OTHERS, STEP, CounterWriter, Differences
 from router.store.values import RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
@@ -195,3 +194,56 @@ async def test_the_size_of_the_store_is_noted_once_in_a_quarter_of_an_hour() -> 
         (0, 1, 70),
         (900_000, 1, 70),
     ]
+
+
+class Kept:
+    """A store of numbers that can fail."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, int] = {}
+        self.fails_at = -1
+        self.calls = 0
+
+    async def add(self, records: Sequence[tuple[str, int]]) -> None:
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise StoreUnavailable("full")
+        for key, grown in records:
+            self.sums[key] = self.sums.get(key, 0) + grown
+
+
+def grown(key: str, before: int | None, now: int) -> Iterator[tuple[str, int]]:
+    if now != before:
+        yield key, now - (before or 0)
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 3, 4])
+async def test_what_could_not_be_written_goes_with_the_next(fails_at: int) -> None:
+    """Of several steps those before it are written, and not again."""
+    kept = Kept()
+    differences = Differences(grown, kept.add)
+    totals = {f"k{n}": 1 for n in range(2 * STEP)}
+    kept.fails_at = fails_at
+    for times in (1, 2):
+        totals = dict.fromkeys(totals, times)
+        try:
+            await differences.write(totals)
+        except StoreUnavailable:
+            assert kept.calls == fails_at
+    await differences.write(totals)
+    assert kept.sums == totals
+
+
+async def test_where_nothing_changed_the_store_is_not_asked() -> None:
+    kept = Kept()
+    differences = Differences(grown, kept.add)
+    for _ in range(2):
+        await differences.write({"a": 3})
+    assert (kept.calls, kept.sums) == (1, {"a": 3})
+
+
+async def test_a_change_without_records_is_none_for_the_store() -> None:
+    kept = Kept()
+    differences = Differences(lambda _key, _before, _now: iter(()), kept.add)
+    await differences.write({"a": 3})
+    assert kept.calls == 0

@@ -34,7 +34,7 @@ def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
     found = planned(live.current, ids, "target.failing", "id", payload, START_MS, START_MS)
     assert found is not None
     live.swap(LiveRuleset(a_ruleset(), SecretValues({}, {})))
-    event = rereader(live)(found[0], 0)
+    event = rereader(live)(found[0], 0, None)
     assert (event.name, event.payload) == ("target.failing", payload | {"text": TEXT})
 
 
