@@ -1,10 +1,16 @@
 """`router store`: copies of the store, retention now, migrations, a look."""
 
 import asyncio
+import os
+import pwd
+import random
+import secrets
+import socket
 import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +26,9 @@ from router.cli.output import aged, counted, note, print_answer, print_json, sta
 from router.cli.remote import RemoteOperator
 from router.errors import ConfigError, NotFound, RouterError, UsageError
 from router.legible import size_text
-from router.operator.requests import BackupNote, PruneRequest
+from router.model.ids import Ids
+from router.model.operations import Audit
+from router.operator.requests import LOCAL, BackupNote, PruneRequest
 
 if TYPE_CHECKING:
     from router.model.store_address import PostgresDatabase, SqliteFile, StoreAddress
@@ -73,7 +81,6 @@ def restore(*, place: Options, source: Path, consent: Consent) -> None:
     repeat them are accepted anew. Jobs that were open then run at the next start, even if they
     have run since, with the same Idempotency-Key.
     """
-    from router.cli.local_audit import local_line
     from router.store.sqlite.copying import restore
 
     store = _file_of(place, _BACKUP)
@@ -99,7 +106,6 @@ def restore(*, place: Options, source: Path, consent: Consent) -> None:
 
 def _note_backup(place: Options, made: BackupNote) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
-    from router.cli.local_audit import local_line
     from router.store.sqlite.outside import note_audit
 
     try:
@@ -143,7 +149,6 @@ def copy_to_database(ctx: click.Context, *, source: str, target: str, as_json: b
     digests of all tables are compared; until they are the same no router works on the database.
     TARGET may be left out where ROUTER_STORE has it.
     """
-    from router.cli.local_audit import local_line
     from router.clock import SystemClock
     from router.wiring.stores import copy_store
 
@@ -232,7 +237,6 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
 
 async def _pruned(place: Options, request: PruneRequest) -> dict[str, Any]:
     """By the server, else on the store under its lock; a piece at a time: no request takes long."""
-    from router.cli.local_audit import local_line
     from router.clock import SystemClock
     from router.operator import retention
     from router.wiring.stores import exists, open_store
@@ -339,3 +343,14 @@ def _progress() -> "Progress":
             click.echo(f"\r{100 - 100 * left // pages:3d} % copied", err=True, nl=not left)
 
     return show
+
+
+def local_line(verb: str, asked: dict[str, Any]) -> Audit:
+    """A line of now, by whoever runs this command."""
+    now = time.time_ns() // 1_000_000
+    ids = Ids(random.Random(secrets.randbits(128)))  # noqa: S311 - an id, not a secret
+    user = str(os.getuid())
+    with suppress(KeyError):  # a container's user may have no name
+        user = pwd.getpwuid(os.getuid()).pw_name
+    peer = f"{user}@{socket.gethostname()}"
+    return Audit(ids.new("aud", now), now, LOCAL.who, verb, asked, peer=peer, way=LOCAL.way)
