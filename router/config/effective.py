@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from router.config import kinds, schema, server_schema
+from router.config import schema, server_schema
+from router.config.kinds import SCHEMAS
 from router.config.rule_schema import ActionEntry, ConcurrencyEntry, SharedActionEntry
 from router.yaml_source import Entry, Mapping, Node, Scalar, Sequence, Table, keys_of, scalars
 from router.yaml_source.credentials import without_secrets
@@ -18,8 +19,7 @@ _PARTS: dict[str, type[Entry]] = {
 }
 _FILLED = (
     *(server_schema.ServerEntry, *_PARTS.values(), schema.TargetEntry, schema.EndpointEntry),
-    *(schema.DedupeEntry, ConcurrencyEntry, kinds.http.HttpEntry, kinds.shell.ShellEntry),
-    kinds.python.PythonEntry,
+    *(schema.DedupeEntry, ConcurrencyEntry, *(one.entry for one in SCHEMAS.values())),
 )
 """Where a key that is left out has the default that its description names."""
 _REFERENCES = (schema.SecretEntry, server_schema.SettingEntry)

@@ -1,20 +1,27 @@
 """Requests that ask for another protocol: their parser stops at the head, another reads on."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import httptools
 
-if TYPE_CHECKING:
-    from router.web.protocol import WireProtocol
-
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class UpgradableConnection(Protocol):
+    """A connection, as far as the end of its last request goes."""
+
+    def on_body(self, body: bytes) -> None: ...
+
+    def on_message_complete(self) -> None: ...
+
+    def read_no_more(self) -> None: ...
 
 
 class _RestOfRequest:
     """What a second parser finds of a request whose head was read by another: body and end."""
 
-    def __init__(self, protocol: "WireProtocol") -> None:
+    def __init__(self, protocol: UpgradableConnection) -> None:
         self._protocol = protocol
         self._ended = False
 
@@ -32,7 +39,7 @@ class _RestOfRequest:
 
 
 def parser_of_rest(
-    protocol: "WireProtocol", headers: Iterable[tuple[bytes, bytes]]
+    protocol: UpgradableConnection, headers: Iterable[tuple[bytes, bytes]]
 ) -> httptools.HttpRequestParser:
     """A parser for what follows a head with these headers; it knows the body's framing only."""
     parser = httptools.HttpRequestParser(_RestOfRequest(protocol))

@@ -58,10 +58,10 @@ async def test_killed_in_the_middle_it_goes_on(tmp_path: Path, address: str) -> 
         await schema.make(other)
         holding = other.transaction()
         await holding.start()
-        await other.execute("LOCK TABLE keys IN EXCLUSIVE MODE")
+        await other.execute("LOCK TABLE jobs IN EXCLUSIVE MODE")
         killed = copying(path, address)
-        while await reached(other) != "keys":
-            assert killed.poll() is None
+        while await reached(other) != "jobs":
+            assert killed.poll() is None, killed.communicate()
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         await holding.rollback()
