@@ -16,6 +16,7 @@ from router.cli.dev_hints import program_name
 from router.cli.options import DEFAULT_RULES
 from router.cli.output import print_json
 from router.cli.providers import names_of
+from router.cli.templates import filling, template
 from router.config import load
 from router.errors import UsageError
 from router.providers import Provider, builtin
@@ -40,75 +41,15 @@ class StarterRules(msgspec.Struct, frozen=True):
     verify: str = ""
 
 
-STARTS = {
-    "commerce": StarterRules(
-        endpoint="shop",
-        secret="shop",  # noqa: S106 - a name
-        variable="SHOP_WEBHOOK_SECRET",
-        where="the webhook secret that the shop's settings show",
-        event="orders/paid",
-        rule="""\
-  - id: large-orders
-    about: Paid orders of 100 and more
-    from: shop
-    events: orders/paid                 # a topic, a list of them, or a pattern like orders/*
-    match: decimal(payload.total_price) >= 100
-    actions:
-      - log: "order {{ payload.name }}: {{ payload.total_price }} {{ payload.currency }}"
-      - http: URL
-""",
-    ),
-    "email": StarterRules(
-        endpoint="mail",
-        secret="mail_key",  # noqa: S106 - a name
-        variable="MAIL_VERIFICATION_KEY",
-        where="the verification key of signed requests, as shown; {file: mail.pem} works too",
-        event="bounce",
-        rule="""\
-  - id: hard-bounces
-    about: Addresses that do not exist
-    from: mail
-    events: bounce                      # each event of a batch is routed by itself
-    match: payload.type == 'bounce'     # `blocked` is soft
-    actions:
-      - log: "{{ payload.email }} bounced: {{ default(payload.reason, 'no reason') }}"
-      - http: URL
-""",
-    ),
-    "code-host": StarterRules(
-        endpoint="code",
-        secret="hub",  # noqa: S106 - a name
-        variable="CODE_WEBHOOK_SECRET",
-        where="the secret that you enter in the webhook's settings",
-        event="push",
-        rule="""\
-  - id: pushes-to-main
-    about: What reaches the main branch
-    from: code
-    events: push                        # or pull_request.opened: an event and its action
-    match: branch == 'main'
-    actions:
-      - log: "{{ length(payload.commits) }} commit(s) to {{ repository }}"
-      - http: URL
-""",
-    ),
-}
-
-
-_OTHER = """\
-  - id: all-of-{name}
-    about: What {label} sends
-    from: {name}{events}
-    actions:
-      - log: "{{{{ event }}}} came to {{{{ endpoint }}}}"
-      - http: URL
-"""
+def starters() -> dict[str, StarterRules]:
+    """What to start with, by the provider, for those that have a rule of their own."""
+    return filling("starters.yaml", dict[str, StarterRules])
 
 
 def start_of(provider: Provider) -> StarterRules:
     """What to start with: the best-known senders have a rule of their own."""
-    if provider.name in STARTS:
-        return STARTS[provider.name]
+    if (known := starters().get(provider.name)) is not None:
+        return known
     name = provider.name
     event = next((info.name for info in provider.events), None)
     named, proof = name.replace("-", "_"), provider.definition.verify
@@ -119,7 +60,7 @@ def start_of(provider: Provider) -> StarterRules:
         variable=f"{named.upper()}_SECRET",
         where=f"docs/providers/{name}.md says which secret it is",
         event=event or "made",
-        rule=_OTHER.format(
+        rule=template("rule.txt").format(
             name=name,
             label=provider.label,
             events=f"\n    events: {event}                   # or a list, or *" if event else "",
@@ -225,7 +166,7 @@ def _ask(forward: str | None) -> tuple[list[str], str | None]:
 def _names() -> list[str]:
     """Each sender once, by the name people know."""
     known = builtin()
-    names = [*STARTS, *known]  # those with a rule of their own first
+    names = [*starters(), *known]  # those with a rule of their own first
     return list(dict.fromkeys(names_of(known[name])[0] for name in names))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.alert_mail import send
+from router.cli.templates.alert_mail import send
 from router.plugin import Event, PlainContext
 from tests.certificates import write_certificate
 

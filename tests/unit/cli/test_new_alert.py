@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.new_alert import EVENTS, WAYS
+from router.cli.new import ALERT_WAYS
+from router.cli.new_alert import Alerts
+from router.cli.templates import filling
 from router.providers import own
 from tests.unit.cli.conftest import Router
+
+ALERTS = filling("alerts.yaml", Alerts)
 
 
 @pytest.fixture(autouse=True)
@@ -19,10 +23,10 @@ def options(way: str) -> list[str]:
     return ["--to", way, *(["--address", "ops@example.net"] if way == "email" else [])]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ALERT_WAYS)
 def test_what_it_writes_passes_check_and_its_own_test(way: str, router: Router) -> None:
     ran = router("new", "alert", "alerts.yaml", *options(way))
-    assert (ran.code, WAYS[way].variable in ran.out) == (0, True)
+    assert (ran.code, ALERTS.ways[way].variable in ran.out) == (0, True)
     rules = "version: 1\ninclude: [alerts.yaml]\n"
     Path("rules.yaml").write_text(rules, "utf-8")
     checked = router("check", "--strict")
@@ -31,20 +35,20 @@ def test_what_it_writes_passes_check_and_its_own_test(way: str, router: Router) 
 
 
 def test_several_are_told_side_by_side(router: Router) -> None:
-    for way in WAYS:
+    for way in ALERT_WAYS:
         assert router("new", "alert", f"{way}.yaml", *options(way)).code == 0
     Path("rules.yaml").write_text('version: 1\ninclude: ["*.yaml"]\n', "utf-8")
     assert router("check", "--strict").code == 0
-    assert router("test").out.endswith(f"{3 * len(WAYS)} passed, 0 failed\n")
+    assert router("test").out.endswith(f"{3 * len(ALERT_WAYS)} passed, 0 failed\n")
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "email"])
+@pytest.mark.parametrize("way", [way for way in ALERT_WAYS if way != "email"])
 def test_without_a_file_it_is_printed(way: str, router: Router) -> None:
     router("new", "alert", "alerts.yaml", "--to", way)
     text = Path("alerts.yaml").read_text("utf-8")
     assert router("new", "alert", "--to", way).out == text
     found = json.loads(router("new", "alert", "--to", way, "--json").out)
-    assert found == {"rules": text, "variable": WAYS[way].variable}
+    assert found == {"rules": text, "variable": ALERTS.ways[way].variable}
 
 
 def test_a_plugin_that_is_there_stays_as_it_is(router: Router) -> None:
@@ -59,7 +63,11 @@ def test_a_plugin_that_is_there_stays_as_it_is(router: Router) -> None:
 
 def test_every_event_is_told_but_those_that_another_tells() -> None:
     known = {event.name for event in own().events}
-    assert set(EVENTS) == known - {"job.dead", "target.open"}
+    assert set(ALERTS.events) == known - {"job.dead", "target.open"}
+
+
+def test_the_options_are_the_ways_that_there_are() -> None:
+    assert set(ALERTS.ways) == set(ALERT_WAYS)
 
 
 def test_an_old_file_is_left_alone(router: Router) -> None:
