@@ -194,11 +194,16 @@ def not_signed_twice(
             context.error("bad-header", f"the header '{name.shown}' is what 'sign' sets", name)
 
 
-def headers(language: Language, table: Table[SourceText] | None, place: ExpressionSite) -> Headers:
-    """Header templates, their names checked."""
+def headers(
+    language: Language,
+    table: Table[SourceText] | None,
+    place: ExpressionSite,
+    taken: frozenset[str] = frozenset(),
+) -> Headers:
+    """Header templates, their names checked: none of ours, and none of those `taken`."""
     found = []
     for name, text in table or ():
-        header_name(language.context, name)
+        header_name(language.context, name, taken)
         if (template := language.template(text, place)) is not None:
             _one_line(language.context, name, text, template)
             found.append((name.value, template))
@@ -216,12 +221,14 @@ def _one_line(context: LoadContext, name: SourceText, text: SourceText, template
             return
 
 
-def header_name(context: LoadContext, name: SourceText) -> None:
+def header_name(
+    context: LoadContext, name: SourceText, taken: frozenset[str] = frozenset()
+) -> None:
     """A header that a call may set."""
     lower = name.value.lower()
     if not HEADER.fullmatch(name.value):
         context.error("bad-header", f"'{name.shown}' cannot be the name of a header", name)
-    elif lower in _OURS or lower.startswith("router-"):
+    elif lower in _OURS | taken or lower.startswith("router-"):
         context.error("bad-header", f"the header '{name.shown}' is set by the router itself", name)
 
 
