@@ -6,9 +6,9 @@ from router.config.spelling import HEADER
 from router.yaml_source import Entry, Node, SourceText, Table, doc, most, named
 
 
-@named("'otherwise'", rules=(most("body", "json"),))
-class OtherwiseEntry(Entry):
-    """`otherwise` of an answer: what is answered where the answer cannot be made."""
+@named("'answer'", rules=(most("body", "json"),))
+class AnswerEntry(Entry):
+    """`answer` of an endpoint, made of the request; `otherwise` is one where that fails."""
 
     status: Annotated[
         SourceText | None,
@@ -32,12 +32,6 @@ class OtherwiseEntry(Entry):
             {"challenge": "{{ payload.challenge }}"},
         ),
     ] = None
-
-
-@named("'answer'", rules=(most("body", "json"),))
-class AnswerEntry(OtherwiseEntry):
-    """`answer` of an endpoint: what stands in place of the 200's JSON, made of the request."""
-
     otherwise: Annotated[
-        OtherwiseEntry | None, doc("The answer where a template of this one fails.")
+        "AnswerEntry | None", doc("The answer where a template of this one fails.")
     ] = None

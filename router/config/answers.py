@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from router.config import targets
-from router.config.answer_schema import AnswerEntry, OtherwiseEntry
+from router.config.answer_schema import AnswerEntry
 from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
 from router.errors import RenderError
@@ -24,13 +24,7 @@ SITE = ExpressionSite(
 )
 _ALONE = msgspec.structs.replace(SITE, null="the sender then gets its usual answer")
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
-_TAKEN = frozenset(
-    {
-        "content-encoding", "content-type", "date", "keep-alive", "retry-after", "server", "te",
-        "trailer", "upgrade", "www-authenticate", "x-content-type-options",
-    }
-)  # fmt: skip
-"""Headers that say how the answer is to be read, or that the router sets."""
+_TAKEN = targets.HOP_BY_HOP | {"content-encoding", "content-type", "date", "server"}
 _ID, _MARK = "delivery.id", "\0delivery.id\0"
 _EMPTY, _OK = compile_template(""), compile_template("200")
 
@@ -51,30 +45,34 @@ def answering(
     return found, made
 
 
-def _answer(language: Language, entry: OtherwiseEntry) -> MadeAnswer:
+def _answer(language: Language, entry: AnswerEntry) -> MadeAnswer:
     context, is_json = language.context, entry.json is not None
     if entry.body is not None and is_json:
         message = "'body' and 'json' cannot both be the body"
         context.error("two-bodies", message, entry.key_at("json"))
+    for name, _ in entry.headers or ():
+        if name.value.lower() in _TAKEN:
+            message = f"the header '{name.shown}' is set by the router itself"
+            context.error("bad-header", message, name)
     kind = "application/json" if is_json else FixedAnswer().type
     if entry.type is not None and not _MEDIA_TYPE.fullmatch(kind := entry.type.value):
         context.error("bad-value", f"'{shown(kind)}' is not a media type", entry.type)
     site, otherwise = _ALONE, None
-    if isinstance(entry, AnswerEntry) and entry.otherwise is not None:
+    if entry.otherwise is not None:
         site, otherwise = SITE, _answer(language, entry.otherwise)
         _fixed(context, entry.otherwise, otherwise)
     status, body = (t and language.template(t, site) for t in (entry.status, entry.body))
     return MadeAnswer(
         status or _OK,
         kind,
-        targets.headers(language, entry.headers, site, _TAKEN),
+        targets.headers(language, entry.headers, site),
         body or _EMPTY if entry.json is None else language.json(entry.json, site, typed=False),
         is_json,
         otherwise,
     )
 
 
-def _fixed(context: LoadContext, entry: OtherwiseEntry, answer: MadeAnswer) -> FixedAnswer | None:
+def _fixed(context: LoadContext, entry: AnswerEntry, answer: MadeAnswer) -> FixedAnswer | None:
     """
     The answer, if nothing of the request but its delivery's id, in the body, comes into it. A fault
     in what no request changes is reported.

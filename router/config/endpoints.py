@@ -52,13 +52,11 @@ def endpoints(context: LoadContext, server: ServerSettings) -> dict[str, Endpoin
         _known_provider(context, entry)
         _secrets_or_unsigned(context, entry)
         context.above_zero(entry)
-        found[name.value] = _endpoint(
-            context, name.value, entry, _addresses(context, entry, prefix)
-        )
-        told = _public_url(context, entry, server.base_url)
-        keeps = None if entry.retention is None else kept(usual, entry.retention)
         found[name.value] = msgspec.structs.replace(
-            found[name.value], public_url=told, retention=keeps
+            _endpoint(context, name.value, entry),
+            addresses=_addresses(context, entry, prefix),
+            public_url=_public_url(context, entry, server.base_url),
+            retention=None if entry.retention is None else kept(usual, entry.retention),
         )
         _shared(context, name, entry, (found[name.value].addresses, taken))
     return found
@@ -220,12 +218,9 @@ def _shared(
     addresses: tuple[tuple[str, ...], dict[str, str]],
 ) -> None:
     own, taken = addresses
-    seen: set[str] = set()
-    for address in own:
+    for at, address in enumerate(own):
         first = taken.setdefault(address, name.value)
-        again = address in seen
-        seen.add(address)
-        if first != name.value or again:
+        if first != name.value or address in own[:at]:
             node = entry.at("id") if address.endswith(f"/wh_{_id(entry)}") else entry.at("paths")
             whose = f"endpoint '{first}'" if first != name.value else "this endpoint twice"
             context.error(
@@ -238,14 +233,12 @@ def _id(entry: EndpointEntry) -> str:
     return entry.id.text.value if entry.id is not None and entry.id.text is not None else ""
 
 
-def _endpoint(
-    context: LoadContext, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
-) -> Endpoint:
+def _endpoint(context: LoadContext, name: str, entry: EndpointEntry) -> Endpoint:
     provider = provider_of(context, entry)
     return Endpoint(
         name=name,
         provider=provider.name if provider else "",
-        addresses=addresses,
+        addresses=(),
         secrets=tuple(secret.value for secret in entry.secrets or ()),
         unsigned=is_open(entry),
         body_max=entry.body_max or (provider.body_max if provider else MIB),

@@ -16,7 +16,7 @@ from router.yaml_source import SourceText, Table, shown
 
 SINK = "http://127.0.0.1:9000"
 _CREDENTIALS = frozenset({"authorization", "cookie"})
-_HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
+HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
 _SIGNED = frozenset({"webhook-id", "webhook-timestamp", "webhook-signature"})
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "idempotency-key"})
 
@@ -194,16 +194,11 @@ def not_signed_twice(
             context.error("bad-header", f"the header '{name.shown}' is what 'sign' sets", name)
 
 
-def headers(
-    language: Language,
-    table: Table[SourceText] | None,
-    place: ExpressionSite,
-    taken: frozenset[str] = frozenset(),
-) -> Headers:
-    """Header templates, their names checked: none of ours, and none of those `taken`."""
+def headers(language: Language, table: Table[SourceText] | None, place: ExpressionSite) -> Headers:
+    """Header templates, their names checked."""
     found = []
     for name, text in table or ():
-        header_name(language.context, name, taken)
+        header_name(language.context, name)
         if (template := language.template(text, place)) is not None:
             _one_line(language.context, name, text, template)
             found.append((name.value, template))
@@ -221,14 +216,12 @@ def _one_line(context: LoadContext, name: SourceText, text: SourceText, template
             return
 
 
-def header_name(
-    context: LoadContext, name: SourceText, taken: frozenset[str] = frozenset()
-) -> None:
+def header_name(context: LoadContext, name: SourceText) -> None:
     """A header that a call may set."""
     lower = name.value.lower()
     if not HEADER.fullmatch(name.value):
         context.error("bad-header", f"'{name.shown}' cannot be the name of a header", name)
-    elif lower in _OURS | taken or lower.startswith("router-"):
+    elif lower in _OURS or lower.startswith("router-"):
         context.error("bad-header", f"the header '{name.shown}' is set by the router itself", name)
 
 
@@ -237,7 +230,7 @@ def forwardable(name: str) -> bool:
     lower = name.lower()
     return (
         HEADER.fullmatch(name) is not None
-        and lower not in _OURS | _HOP_BY_HOP | _CREDENTIALS
+        and lower not in _OURS | HOP_BY_HOP | _CREDENTIALS
         and not lower.startswith(("router-", "proxy-"))
     )
 

@@ -40,3 +40,10 @@ def test_the_tests_of_the_example_pass(
     assert run(["check", "rules.yaml"], {}) == 0
     assert run(["test", "rules.yaml"], {}) == 0
     assert capsys.readouterr().out.endswith(" passed, 0 failed\n")
+    (tmp_path / "deploy.json").write_text('{"command": "/deploy"}', "utf-8")
+    words = "explain --payload deploy.json --endpoint commands --event /deploy"
+    assert run(words.split(), {}) == 0
+    line = (
+        r'answer    200 "{\"text\":\"on its way\"}"; answer.json.text: {{ payload.text }} is null'
+    )
+    assert line in capsys.readouterr().out
