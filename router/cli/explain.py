@@ -111,5 +111,6 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
         "generation": found.generation,
         "decided_by": d.generation,
         "reason": found.reason,
+        "answer": found.answer,
         "events": [event_json(e) for e in found.events],
     }

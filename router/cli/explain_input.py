@@ -12,9 +12,11 @@ from router.cli.output import note, visible
 from router.cli.remote import Questions
 from router.clock import SystemClock
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery, InboundRequest
+from router.model.delivery import Delivery, InboundRequest, as_request
 from router.providers import Provider, Reading
+from router.rules.answers import answer_scope
 from router.rules.explain import EventReading, Explainer, unrouted
+from router.rules.explain_words import short
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord, Generation
 
@@ -24,7 +26,8 @@ class Explanation(msgspec.Struct, frozen=True):
     A delivery, explained; its `provider` is the name that its endpoint gives the sender. `record`
     is None if it is not stored. `by` says which rules were used.
 
-    `reason` says why no rule was evaluated at all; then `events` is empty.
+    `reason` says why no rule was evaluated at all; then `events` is empty. `answer`: what the
+    endpoint's `answer` makes of it, if it is made of the request.
     """
 
     delivery: Delivery
@@ -33,6 +36,7 @@ class Explanation(msgspec.Struct, frozen=True):
     by: str
     events: tuple[EventReading, ...]
     reason: str | None = None
+    answer: str | None = None
 
 
 def explain_stored(place: Options, identity: str, number: int | None) -> Explanation:
@@ -186,8 +190,9 @@ def _explained(
 ) -> Explanation:
     shown = ruleset.provider_name(delivery.endpoint, delivery.provider)
     named = msgspec.structs.replace(delivery, provider=shown)
+    answer = _answered(delivery, reading, ruleset)
     if (reason := unrouted(delivery, reading)) is not None:
-        return Explanation(named, record, ruleset.generation, by, (), visible(reason))
+        return Explanation(named, record, ruleset.generation, by, (), visible(reason), answer)
     if number is not None and not 0 <= number < len(reading.events):
         raise NotFound(
             f"it has no event {number}: its events are numbered from 0 to {len(reading.events) - 1}"
@@ -195,4 +200,14 @@ def _explained(
     chosen = reading.events if number is None else reading.events[number : number + 1]
     ids = None if record is None else {e.index: e.id for e in record.events}
     events = Explainer(ruleset).events(delivery, chosen, ids)
-    return Explanation(named, record, ruleset.generation, by, events)
+    return Explanation(named, record, ruleset.generation, by, events, None, answer)
+
+
+def _answered(delivery: Delivery, reading: Reading, ruleset: Ruleset) -> str | None:
+    """The answer in one line, and why it is not the first one."""
+    if (made := ruleset.answers.get(delivery.endpoint)) is None:
+        return None
+    payload = ruleset.providers[delivery.provider].payload(as_request(delivery), reading)
+    found, reasons = made.answer(answer_scope(delivery, payload))
+    said = "the usual one" if found is None else f"{found.status} {short(found.body[0])}"
+    return visible("; ".join((said, *reasons)))

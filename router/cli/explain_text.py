@@ -39,6 +39,8 @@ def _head(found: Explanation) -> Iterator[str]:
         yield f"dedupe    {dedupe(record)}{last}"
     if d.flags:
         yield f"flags     {flags_text(d.flags)}"
+    if found.answer is not None:
+        yield f"answer    {found.answer}"
     yield f"rules     {found.by}"
 
 

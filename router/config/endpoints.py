@@ -1,6 +1,5 @@
 """`endpoints:`: addresses, providers, secrets, dedupe."""
 
-import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -10,7 +9,6 @@ from router.config import api as apis
 from router.config.context import LoadContext
 from router.config.environment import setting
 from router.config.language import ExpressionSite, Language
-from router.config.provider_schema import AnswerEntry
 from router.config.providers import reworked
 from router.config.recovery import recovering
 from router.config.schema import DedupeEntry, EndpointEntry
@@ -29,11 +27,9 @@ from router.model.settings import (
 from router.providers import Provider
 from router.providers import own as router_itself
 from router.rules.scope import ROOTS
-from router.yaml_source import SourceText, shown
+from router.yaml_source import SourceText
 
 _ID_MIN = 16
-_DELIVERY_ID = re.compile(r"\{\{\s*delivery\.id\s*\}\}")
-_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
 
 
 def endpoints(context: LoadContext, server: ServerSettings) -> dict[str, Endpoint]:
@@ -56,13 +52,11 @@ def endpoints(context: LoadContext, server: ServerSettings) -> dict[str, Endpoin
         _known_provider(context, entry)
         _secrets_or_unsigned(context, entry)
         context.above_zero(entry)
-        found[name.value] = _endpoint(
-            context, name.value, entry, _addresses(context, entry, prefix)
-        )
-        told = _public_url(context, entry, server.base_url)
-        keeps = None if entry.retention is None else kept(usual, entry.retention)
         found[name.value] = msgspec.structs.replace(
-            found[name.value], public_url=told, retention=keeps
+            _endpoint(context, name.value, entry),
+            addresses=_addresses(context, entry, prefix),
+            public_url=_public_url(context, entry, server.base_url),
+            retention=None if entry.retention is None else kept(usual, entry.retention),
         )
         _shared(context, name, entry, (found[name.value].addresses, taken))
     return found
@@ -224,12 +218,9 @@ def _shared(
     addresses: tuple[tuple[str, ...], dict[str, str]],
 ) -> None:
     own, taken = addresses
-    seen: set[str] = set()
-    for address in own:
+    for at, address in enumerate(own):
         first = taken.setdefault(address, name.value)
-        again = address in seen
-        seen.add(address)
-        if first != name.value or again:
+        if first != name.value or address in own[:at]:
             node = entry.at("id") if address.endswith(f"/wh_{_id(entry)}") else entry.at("paths")
             whose = f"endpoint '{first}'" if first != name.value else "this endpoint twice"
             context.error(
@@ -242,14 +233,12 @@ def _id(entry: EndpointEntry) -> str:
     return entry.id.text.value if entry.id is not None and entry.id.text is not None else ""
 
 
-def _endpoint(
-    context: LoadContext, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
-) -> Endpoint:
+def _endpoint(context: LoadContext, name: str, entry: EndpointEntry) -> Endpoint:
     provider = provider_of(context, entry)
     return Endpoint(
         name=name,
         provider=provider.name if provider else "",
-        addresses=addresses,
+        addresses=(),
         secrets=tuple(secret.value for secret in entry.secrets or ()),
         unsigned=is_open(entry),
         body_max=entry.body_max or (provider.body_max if provider else MIB),
@@ -258,35 +247,12 @@ def _endpoint(
         allow_from=apis.allow_from(context, entry, provider),
         replay_guard=bool(entry.replay_guard),
         on_redelivery=entry.on_redelivery or "ignore",
-        answer=_answer(context, entry.answer) or _usual_answer(provider),
+        answer=_usual_answer(provider),
         api=apis.api(context, entry, provider),
         api_version=apis.api_version(context, entry, provider),
         expect_every=entry.expect_every,
         recover=recovering(context, entry, provider),
     )
-
-
-def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | None:
-    if entry is None:
-        return None
-    usual = FixedAnswer()
-    if entry.status is not None and entry.status not in range(200, 300):
-        context.error(
-            "bad-value",
-            f"an answer's status must be 200 to 299, {entry.status} reports a failure",
-            entry.at("status"),
-        )
-    kind = entry.type.value if entry.type else usual.type
-    if entry.type is not None and not _MEDIA_TYPE.fullmatch(kind):
-        context.error("bad-value", f"'{shown(kind)}' is not a media type", entry.type)
-    body = _DELIVERY_ID.split(entry.body.value if entry.body else "")
-    if entry.body is not None and any("{{" in piece for piece in body):
-        context.error(
-            "template-not-here",
-            "an answer is static text; only {{ delivery.id }} may stand in it",
-            entry.body,
-        )
-    return FixedAnswer(entry.status or usual.status, kind, tuple(body))
 
 
 def _usual_answer(provider: Provider | None) -> FixedAnswer | None:

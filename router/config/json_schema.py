@@ -207,7 +207,7 @@ def _limited(made: dict[str, Any], key: EntryKey) -> dict[str, Any]:
     limits, more = key.limits, dict[str, Any]()
     if limits.pattern is not None:
         more["pattern"] = f"^(?:{limits.pattern})$"
-        if not any(re.fullmatch(limits.pattern, number) for number in ("1", "404")):
+        if not any(re.fullmatch(limits.pattern, number) for number in ("1", "204", "404")):
             more["type"] = ["string", "object"] if "$ref" in made else "string"
     if limits.gt is not None and "pattern" in made:
         more["pattern"] = made["pattern"].replace("^", f"^{_ABOVE_ZERO}", 1)

@@ -11,6 +11,7 @@ from router.config.context import LoadContext
 from router.config.diagnostics import SHOWN_MAX
 from router.errors import ExpressionError
 from router.expressions import Expression, SimilarExpressions, Template
+from router.expressions.reads import Use
 from router.kinds.templates import JsonSpec
 from router.rules.scope import ROOTS
 from router.suggest import as_text
@@ -38,13 +39,14 @@ class ExpressionSite(msgspec.Struct, frozen=True):
     A place where expressions stand: what may be read there.
 
     `secrets`: whether `secret.NAME` may; `whole` only as the one and only content. `null` is what
-    follows if an expression gives null; nothing bad if it is empty.
+    follows if an expression gives null; nothing bad if it is empty. `delivery` are its fields.
     """
 
     name: str
     roots: frozenset[str]
     secrets: Literal["none", "any", "whole"] = "none"
     null: str = "the job is then dead"
+    delivery: frozenset[str] = DELIVERY_FIELDS
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -129,16 +131,16 @@ class Language:
         except ExpressionError:
             return None
 
-    def json(self, node: Node, place: ExpressionSite) -> JsonSpec:
-        """A JSON value whose texts are templates."""
+    def json(self, node: Node, place: ExpressionSite, *, typed: bool = True) -> JsonSpec:
+        """A JSON value whose texts are templates; see `template`."""
         if isinstance(node, Mapping):
-            return {key.value: self.json(child, place) for key, child in node}
+            return {key.value: self.json(child, place, typed=typed) for key, child in node}
         if isinstance(node, Sequence):
-            return [self.json(child, place) for child in node.items]
+            return [self.json(child, place, typed=typed) for child in node.items]
         value = plain_value(self.context, node)
         if not isinstance(value, str):
             return value
-        return self.template(SourceText(value, node), place, typed=True)
+        return self.template(SourceText(value, node), place, typed=typed)
 
     # -- compiling ------------------------------------------------------------------------------
 
@@ -206,7 +208,7 @@ class Language:
                 self._unknown_root(text, expression, base, (root, place))
         for use in expression.uses:
             if use[0] in known:
-                self._use(text, expression, base, use)
+                self._use(text, expression, base, (use, place))
         for root in _NAMED.keys() & expression.roots & known:
             self._named(text, expression, base, root)
 
@@ -254,10 +256,11 @@ class Language:
         return {e.provider.value for _, e in self.context.file.endpoints or () if e.provider}
 
     def _use(
-        self, text: SourceText, expression: Expression, base: int, use: tuple[str, str]
+        self, text: SourceText, expression: Expression, base: int, what: tuple[Use, ExpressionSite]
     ) -> None:
+        use, place = what
         root, field = use
-        known = self._fields(root)
+        known = place.delivery if root == "delivery" else self._fields(root)
         if root == "secret":
             self.context.used_secrets.add(field)
         if known is None or field in known:
@@ -275,7 +278,7 @@ class Language:
         tables = {"var": file.vars, "def": file.define, "secret": file.secrets}
         if root in tables:
             return () if (table := tables[root]) is None else table.items
-        return {"with": self.given, "results": self.results, "delivery": DELIVERY_FIELDS}.get(root)
+        return {"with": self.given, "results": self.results}.get(root)
 
     def _named(self, text: SourceText, expression: Expression, base: int, root: str) -> None:
         """One of them must be named: which are read is known before anything runs."""

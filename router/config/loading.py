@@ -12,6 +12,7 @@ import msgspec
 from router import providers
 from router.config import endpoints, settings
 from router.config.actions import ActionCompiler, check_machine
+from router.config.answers import answering
 from router.config.api import dispatching
 from router.config.cases import with_cases
 from router.config.checks import CompiledFile, run_checks
@@ -160,7 +161,7 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
     named = targets(context)
     found = endpoints.endpoints(context, server)
     keys = endpoints.dedupe_keys(context, language)
-    found = redacting(context, language, found)
+    found, answers = answering(language, redacting(context, language, found))
     senders = EndpointSenders(context)
     defined = defines(context, language, senders)
     policies = settings.retries(context)
@@ -188,6 +189,7 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
         defines=defined,
         dedupe_keys=keys,
         rules=rules,
+        answers=answers,
     )
     constant, scenes = frozenset(typing.constant), typing.scenes
     compiled = CompiledFile(context, language.written, reader.texts, constant, scenes, ruleset)

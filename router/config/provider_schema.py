@@ -270,18 +270,15 @@ class HandshakeEntry(Entry):
 
 
 @named("'answer'")
-class AnswerEntry(Entry):
-    """`answer` of an endpoint or a provider: what stands in place of the 200's JSON."""
+class UsualAnswerEntry(Entry):
+    """`answer` of a provider: what stands in place of the 200's JSON."""
 
     status: Annotated[int | None, doc("200 to 299.")] = None
     type: Annotated[
         SourceText | None,
         doc("The media type. Default text/plain; charset=utf-8.", "application/json"),
     ] = None
-    body: Annotated[
-        SourceText | None,
-        doc("Static text; only {{ delivery.id }} may stand in it.", "[accepted]"),
-    ] = None
+    body: Annotated[SourceText | None, doc("Static text.", "[accepted]")] = None
 
 
 @named("this group of events", shorthand="name")
@@ -354,7 +351,7 @@ class ProviderEntry(Entry):
         doc("Names that it adds to expressions.", {"ticket": {"field": "ticket.id"}}),
     ] = None
     respond: Annotated[list[HandshakeEntry] | None, doc("How a handshake is answered.")] = None
-    answer: Annotated[AnswerEntry | None, doc("What deliveries are answered with.")] = None
+    answer: Annotated[UsualAnswerEntry | None, doc("What deliveries are answered with.")] = None
     ack_within: Annotated[SourceText | None, doc("How soon it wants an answer.", "10s")] = None
     body_max: Annotated[SourceText | None, doc("The largest body.", "1MiB")] = None
     notes: Annotated[

@@ -15,6 +15,7 @@ _KEYS: Mapping[tuple[str, ...], str | None] = {
     ("VerifyEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
     ("ServerEntry", "rules"): "nothing: each router goes by its own file",
     ("AdminEntry", "advertise"): "nothing: routers do not call each other",
+    ("AnswerEntry", "wait"): "an answer made of the request; actions run after it",
     ("SchemeEntry", "oauth"): "bearer tokens signed by a known key set: provider 'jwt'",
     ("SchemeEntry", "scheme", "python"): _PROXY,
     ("SchemeEntry", "function"): _PROXY,

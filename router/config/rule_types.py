@@ -8,6 +8,7 @@ import msgspec
 
 from router.config import redaction
 from router.config.alike import RulesAlike
+from router.config.answers import SITE
 from router.config.context import LoadContext
 from router.config.language import Language, Written
 from router.config.rule_schema import ConditionEntry, RuleEntry
@@ -81,10 +82,11 @@ class Typing:
         self._rule_id: SourceText | None = None
 
     def check(self, rules: Sequence[RuleTexts]) -> None:
-        """Every rule and key, then the definitions against the events of all that use them."""
+        """Every rule, key and answer, then the definitions against the events of their users."""
         for texts in rules:
             self._rule(texts)
         self._keys()
+        self._answers()
         self._definitions()
 
     def _keys(self) -> None:
@@ -97,6 +99,16 @@ class Typing:
             for key in [written[id(text)] for text in texts if id(text) in written]:
                 senders = self._senders.behind((name.value,)).senders
                 self.check_expression(key, "key", self.scenes.of(senders, None))
+
+    def _answers(self) -> None:
+        """Those of endpoints; of a batch they read all of the body, of which no type is known."""
+        written = [w for w in self.language.written if w.place == SITE.name]
+        for name, entry in self.context.file.endpoints or ():
+            senders = self._senders.behind((name.value,)).senders
+            if entry.answer is not None and not any(one.batch is not None for one in senders):
+                inside = range(entry.answer.node.start, entry.answer.node.end)
+                for one in [w for w in written if w.text.node.start in inside]:
+                    self.check_expression(one, "value", self.scenes.of(senders, None))
 
     def check_expression(
         self,

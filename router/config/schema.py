@@ -7,7 +7,8 @@ Defaults that the file does not say stand in router/model/settings.py; here an a
 
 from typing import Annotated, Literal
 
-from router.config.provider_schema import AnswerEntry, ProviderEntry, VerifyEntry
+from router.config.answer_schema import AnswerEntry
+from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.config.rule_schema import RetryEntry, RuleEntry, SharedActionEntry
 from router.config.server_schema import KeepForEntry, ServerEntry, SettingEntry
 from router.config.spelling import (

@@ -16,7 +16,7 @@ from router.yaml_source import SourceText, Table, shown
 
 SINK = "http://127.0.0.1:9000"
 _CREDENTIALS = frozenset({"authorization", "cookie"})
-_HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
+HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
 _SIGNED = frozenset({"webhook-id", "webhook-timestamp", "webhook-signature"})
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "idempotency-key"})
 
@@ -230,7 +230,7 @@ def forwardable(name: str) -> bool:
     lower = name.lower()
     return (
         HEADER.fullmatch(name) is not None
-        and lower not in _OURS | _HOP_BY_HOP | _CREDENTIALS
+        and lower not in _OURS | HOP_BY_HOP | _CREDENTIALS
         and not lower.startswith(("router-", "proxy-"))
     )
 

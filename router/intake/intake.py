@@ -215,20 +215,34 @@ class Intake:
             for one in group:
                 self._release(one.plan.jobs, unsure=True)
             raise
-        known = list[tuple[Arrival, Duplicate]]()
+        known = list[tuple[Admitted, Duplicate]]()
+        made = list[tuple[Admitted, Accepted | Duplicate]]()
         for one, receipt in zip(group, receipts, strict=True):
             endpoint = one.arrival.endpoint
             if isinstance(receipt, Exception):
                 answer(one.arrival, UNAVAILABLE)
             elif isinstance(receipt, Duplicate) and endpoint.settings.on_redelivery == "revive":
-                known.append((one.arrival, receipt))
+                known.append((one, receipt))
+            elif one.asked is not None:
+                made.append((one, receipt))
             else:
                 answer(one.arrival, of_receipt(endpoint, receipt))
+        for one, taken in made:  # after those whose answers take no time
+            answer(one.arrival, self._made(one, taken))
         self._follow(group, receipts, self._clock.monotonic() - started)
-        for arrival, receipt in known:
-            await self._revive(receipt.delivery)
-            answer(arrival, of_receipt(arrival.endpoint, receipt))
+        for one, copy in known:
+            await self._revive(copy.delivery)
+            answer(one.arrival, self._made(one, copy))
         return receipts
+
+    def _made(self, one: Admitted, receipt: Accepted | Duplicate) -> Reply:
+        """The endpoint's answer to this request. It is stored, so nothing may become a 503."""
+        endpoint = one.arrival.endpoint
+        try:
+            return of_receipt(endpoint, receipt, one.asked)
+        except Exception as error:  # noqa: BLE001 - a defect of ours, which no sender repeats
+            self._observe(IntakeDefect(endpoint.name, error))
+            return of_receipt(endpoint, receipt)
 
     def _follow(
         self,

@@ -1,5 +1,8 @@
 """What requests are answered with."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from router.model.delivery import Refused
@@ -28,12 +31,17 @@ class Reply(msgspec.Struct, frozen=True):
 UNAVAILABLE = Reply(503, b'{"error":"unavailable"}', close=True, retry_after=RETRY_AFTER_S)
 
 
-def of_receipt(endpoint: LiveEndpoint, receipt: Accepted | Duplicate) -> Reply:
-    """The endpoint's own answer, or ours."""
+def of_receipt(
+    endpoint: LiveEndpoint, receipt: Accepted | Duplicate, asked: Mapping[str, Any] | None = None
+) -> Reply:
+    """The endpoint's own answer, or ours; `asked` is the request that it is made of."""
     answer = endpoint.settings.answer
+    if endpoint.made is not None and asked is not None:
+        known = {**asked, "delivery": {**asked["delivery"], "id": receipt.delivery}}
+        answer = endpoint.made.answer(known)[0] or answer
     if answer is not None:
         text = receipt.delivery.join(answer.body)
-        return Reply(answer.status, text.encode(), answer.type)
+        return Reply(answer.status, text.encode(), answer.type, headers=answer.headers)
     word = b"duplicate" if isinstance(receipt, Duplicate) else b"accepted"
     return Reply(200, b'{"status":"%b","delivery":"%b"}' % (word, receipt.delivery.encode()))
 

@@ -20,6 +20,7 @@ from router.model.ids import Ids
 from router.model.observed import Observer
 from router.model.settings import Redact
 from router.providers import ReadEvent, Reading
+from router.rules.answers import answer_scope
 from router.rules.live import LiveEndpoint, LiveRuleset
 from router.rules.plan import Plan, Planner, Reserve
 from router.rules.redacting import taken_out
@@ -44,12 +45,16 @@ class Arrival(NamedTuple):
 
 
 class Admitted(NamedTuple):
-    """A genuine request with all that is to be stored of it."""
+    """
+    A genuine request with all that is to be stored of it. `asked`: what its endpoint's answer is
+    made of, None for one that no request changes.
+    """
 
     arrival: Arrival
     verdict: Verified
     plan: Plan
     accepted: Acceptance
+    asked: dict[str, Any] | None = None
 
 
 def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
@@ -113,12 +118,16 @@ class Routing:
         plan = self._planner(live).plan(delivery, reading, endpoint.settings, now, ledger)
         if plan.flags or plan.state != "routed":
             delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
+        asked = None
+        if endpoint.made is not None and not verdict.recovered:
+            asked = answer_scope(delivery, endpoint.provider.payload(request, reading))
         redact = endpoint.settings.redact
         if redact is not None and redact.when == "stored":
             delivery, plan = self._redacted(redact, live, endpoint, delivery, plan, reading)
         if began is not None:
             self._observe(DeliveryRouted(self._clock.monotonic() - began, delivery, plan))
-        return Admitted(arrival, verdict, plan, acceptance(delivery, plan, endpoint, ledger))
+        accepted = acceptance(delivery, plan, endpoint, ledger)
+        return Admitted(arrival, verdict, plan, accepted, asked)
 
     def _redacted(
         self,

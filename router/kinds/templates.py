@@ -31,14 +31,20 @@ def texts_in(*specs: Any) -> Iterator[Expression | Template]:
             pending += part
 
 
-def json_value(spec: JsonSpec, scope: Scope, place: str) -> Any:
-    """A JsonSpec with its templates rendered; whole templates keep their type."""
+def json_value(spec: JsonSpec, scope: Scope, place: str, *, null: bool = True) -> Any:
+    """
+    A JsonSpec with its templates rendered; whole templates keep their type. Without `null` one that
+    gives null raises RenderError.
+    """
     if isinstance(spec, Template):
-        return spec.render_json(scope, place=place)
+        value = spec.render_json(scope, place=place)
+        if value is None and not null:
+            raise RenderError(place, f"{spec.text} is null")
+        return value
     if isinstance(spec, dict):
-        return {k: json_value(v, scope, f"{place}.{k}") for k, v in spec.items()}
+        return {k: json_value(v, scope, f"{place}.{k}", null=null) for k, v in spec.items()}
     if isinstance(spec, list | tuple):
-        return [json_value(v, scope, f"{place}[{i}]") for i, v in enumerate(spec)]
+        return [json_value(v, scope, f"{place}[{i}]", null=null) for i, v in enumerate(spec)]
     return spec
 
 

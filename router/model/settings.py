@@ -165,14 +165,16 @@ class Dedupe(msgspec.Struct, frozen=True):
 
 class FixedAnswer(msgspec.Struct, frozen=True):
     """
-    `answer:` of an endpoint, in place of the 200's JSON.
+    An answer in place of the 200's JSON.
 
-    `body` is static text, in the pieces between which the delivery's id goes.
+    `body` is static text, in the pieces between which the delivery's id goes; `headers` are further
+    ones, names in lower case.
     """
 
     status: int = 200
     type: str = "text/plain; charset=utf-8"
     body: tuple[str, ...] = ("",)
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 PUBLISHED = "provider"

@@ -145,6 +145,16 @@ class Provider(Sender):
             return self.name != OWN
         return any(wildcard(one, event) for one in spelled(self.definition.named_by_users))
 
+    def payload(self, request: InboundRequest, reading: Reading) -> JSON:
+        """The decoded body of a request that was read so, of a batch all of it; None: of none."""
+        if self.definition.split is not None and reading.state == "routed":
+            reading = self._unsplit.read(request)
+        return reading.events[0].payload if reading.events else None
+
+    @cached_property
+    def _unsplit(self) -> Reader:
+        return Reader(msgspec.structs.replace(self.definition, split=None))
+
     def read_stored(self, delivery: Delivery) -> Reading:
         """A stored delivery, read again: without the events that were erased."""
         reading = self.read(as_request(delivery))

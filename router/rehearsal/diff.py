@@ -117,6 +117,7 @@ def _settings(ruleset: Ruleset) -> dict[str, JSON]:
         "targets": ruleset.targets,
         "endpoints": ruleset.endpoints,
         "dedupe_keys": ruleset.dedupe_keys,
+        "answers": ruleset.answers,
     }
     return {name: plain(value, ruleset.folder) for name, value in named.items()}
 

@@ -11,9 +11,11 @@ from router.model.delivery import LiveSecret
 from router.model.job import Job
 from router.model.settings import OWN, Endpoint, Target
 from router.providers import Provider
+from router.rules.answers import MadeAnswer
 from router.rules.match import Matcher
 from router.rules.redacting import Hidden
 from router.rules.ruleset import Ruleset
+from router.rules.scope import ROOTS
 from router.rules.specs import CompiledAction, results_read, roots_read
 
 
@@ -43,20 +45,7 @@ class SecretValues:
         ]
 
 
-UNPARSED = frozenset(
-    {
-        "delivery",
-        "endpoint",
-        "event",
-        "headers",
-        "provider",
-        "query",
-        "results",
-        "secret",
-        "var",
-        "with",
-    }
-)
+UNPARSED = ROOTS - {"action", "def", "path", "payload"} | {"results", "secret", "with"}
 """Roots that are known without parsing the body."""
 
 
@@ -89,7 +78,7 @@ def _prepare(action: CompiledAction, secrets: SecretValues) -> PreparedAction:
 class LiveEndpoint(msgspec.Struct, frozen=True):
     """
     One endpoint, ready to judge: what the listener and intake need of it. `waits`: others are asked
-    about its requests.
+    about its requests. `made` is the answer that each request makes, if the endpoint has one.
     """
 
     settings: Endpoint
@@ -98,6 +87,7 @@ class LiveEndpoint(msgspec.Struct, frozen=True):
     body_max: int
     methods: frozenset[str]
     waits: bool = False
+    made: MadeAnswer | None = None
 
 
 class LiveRuleset:
@@ -156,8 +146,9 @@ class LiveRuleset:
     def _live(self, endpoint: Endpoint) -> LiveEndpoint:
         provider = self.ruleset.providers[endpoint.provider]
         waits = provider.waits and not endpoint.unsigned
+        name, made = endpoint.name, self.ruleset.answers.get(endpoint.name)
         return LiveEndpoint(
-            endpoint, provider, endpoint.name, endpoint.body_max, provider.admits, waits
+            endpoint, provider, name, endpoint.body_max, provider.admits, waits, made
         )
 
 

@@ -9,6 +9,7 @@ from router.expressions import Expression
 from router.model.delivery import Delivery
 from router.model.settings import OWN, Endpoint, SecretRef, ServerSettings, Target
 from router.providers import Provider
+from router.rules.answers import MadeAnswer
 from router.rules.scope import delivery_roots
 from router.rules.specs import CompiledRule
 
@@ -34,6 +35,7 @@ class Ruleset(msgspec.Struct, frozen=True):
     defines: Mapping[str, Expression]
     dedupe_keys: Mapping[str, Expression]
     rules: tuple[CompiledRule, ...]
+    answers: Mapping[str, MadeAnswer] = {}
 
     def provider_name(self, endpoint: str, provider: str) -> str:
         """

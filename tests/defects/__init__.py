@@ -9,12 +9,13 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
 `tracing.py`, `redacting.py`, `restarts.py`, `erasing.py`, `conclusions.py`,
-`one_for_all.py` and `survived.py` list them.
+`one_for_all.py`, `answering.py` and `survived.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
 from tests.defects.addresses import ADDRESSES
 from tests.defects.alerts import ALERTS
+from tests.defects.answering import ANSWERING
 from tests.defects.asking_first import ASKING_FIRST
 from tests.defects.asking_others import ASKING_OTHERS
 from tests.defects.borders import BORDERS
@@ -73,6 +74,7 @@ ALL = (
     *SHARED_STORE,
     *ASKING_OTHERS,
     *OPERATING,
+    *ANSWERING,
     *ASKING_FIRST,
     *WHOLE_REQUESTS,
     *EACH_SENDER,

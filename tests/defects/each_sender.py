@@ -31,7 +31,7 @@ EACH_SENDER = (
     defect(
         190,
         "a sender that wants an answer of its own gets ours",
-        Edit("router/config/endpoints.py", " or _usual_answer(provider),", ","),
+        Edit("router/config/endpoints.py", "answer=_usual_answer(provider),", "answer=None,"),
         "unit/config/test_providers.py::"
         "test_what_its_sender_wants_is_the_answer_of_an_endpoint_without_one",
     ),

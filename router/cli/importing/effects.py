@@ -63,14 +63,9 @@ def answer_of(hook: Hook) -> dict[str, Any]:
         type_ = "text/html; charset=utf-8"
     found: dict[str, Any] = {"status": status} if status != HTTPStatus.OK else {}
     found |= {"type": type_} if type_ else {}
-    if "{{" in message:
-        hook.differs(
-            hook.at("response-message"),
-            "an answer that holds '{{' is not sent",
-            "write another text into the endpoint's `answer`",
-        )
-    elif message or found:
-        found["body"] = "" if status == HTTPStatus.NO_CONTENT else message
+    if message or found:
+        bodiless = status in (HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT)
+        found["body"] = "" if bodiless else literal(message)
     return found
 
 
@@ -112,9 +107,6 @@ def _media_type(hook: Hook) -> str:
         if name.lower() == "content-type" and value:
             found = value
         else:
-            hook.differs(
-                item,
-                f"the header '{name}' is not sent: an answer of the router has status, type, body",
-                "a proxy in front of the router can add it",
-            )
+            message = f"the header '{name}' is not sent"
+            hook.differs(item, message, "write it into `headers` of the endpoint's `answer`")
     return found
