@@ -17,7 +17,7 @@ from router.intake.observed import (
 )
 from router.intake.reply import UNAVAILABLE, Reply, of_receipt
 from router.intake.routing import TIMED_EVERY, Admitted, Arrival, Routing
-from router.intake.unpacking import PAUSE_S, Give, Unpacker, unlimited
+from router.intake.unpacking import PAUSE_S, Unpacker
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
@@ -111,15 +111,12 @@ class Intake:
         """Note a refusal that the listener made itself (size, deadline, method)."""
         self._judge.refused(endpoint, Refused(reason, status), peer, headers)
 
-    async def accept(
-        self, endpoint: LiveEndpoint, request: InboundRequest, give: Give = unlimited
-    ) -> Reply:
+    async def accept(self, endpoint: LiveEndpoint, request: InboundRequest) -> Reply:
         """
         Judge one request and, if it is genuine, make it durable before answering.
 
         The answer is 200 (accepted, duplicate), 401, 403, 413 to what nobody signed and unpacks to
-        too much, or 503 when the store cannot commit. `give` gives back memory for
-        bodies, or takes it: a body is unpacked within.
+        too much, or 503 when the store cannot commit.
         """
         replies = list[Reply]()
         arrival = Arrival(endpoint, request)
@@ -129,7 +126,7 @@ class Intake:
                 return genuine
             arrival = arrival._replace(genuine=genuine)
         if len(request.body) > LARGE_BODY or coding(request) is not None:
-            await self._accept_large(arrival, lambda _arrival, reply: replies.append(reply), give)
+            await self._accept_large(arrival, lambda _arrival, reply: replies.append(reply))
         else:
             await self.accept_group((arrival,), lambda _arrival, reply: replies.append(reply))
         return replies[0]
@@ -169,7 +166,7 @@ class Intake:
         if group:
             await self._commit(group, answer, started)
 
-    async def _accept_large(self, arrival: Arrival, answer: Answer, give: Give) -> None:
+    async def _accept_large(self, arrival: Arrival, answer: Answer) -> None:
         """The same of one whose every step takes long: others go between them."""
         started, live, endpoint = self._clock.monotonic(), self._live.current, arrival.endpoint
         genuine = arrival.genuine or self._judge.judged(live, arrival.endpoint, arrival.request)
@@ -177,7 +174,7 @@ class Intake:
             answer(arrival, genuine)
             return
         await self._let_others_go(arrival.request.body)
-        async with self._unpacker.measured(genuine[0], endpoint.body_max, give) as weighed:
+        async with self._unpacker.measured(genuine[0], endpoint.body_max) as weighed:
             found = await self._admitted_large(live, arrival, genuine, weighed)
         if isinstance(found, Reply):
             answer(arrival, found)

@@ -1,7 +1,7 @@
 """Bodies that take long to read, measured before they are; packed ones unpacked, one at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from io import BytesIO
 
@@ -18,14 +18,6 @@ meanwhile is stored and answered.
 """
 
 
-Give = Callable[[int], None]
-"""Gives back so many bytes of the memory for bodies; less than 0 takes them, as they are here."""
-
-
-def unlimited(size: int) -> None:
-    """Nobody counts."""
-
-
 class Unpacker:
     """Measures bodies. At most one unpacked body is in memory, until it is read and routed."""
 
@@ -33,9 +25,7 @@ class Unpacker:
         self._clock, self._turn = clock, asyncio.Lock()
 
     @asynccontextmanager
-    async def measured(
-        self, request: InboundRequest, body_max: int, give: Give
-    ) -> AsyncIterator[MeasuredBody]:
+    async def measured(self, request: InboundRequest, body_max: int) -> AsyncIterator[MeasuredBody]:
         """
         The body as it is to be read, while it is held; of one that cannot be unpacked, or not
         within what an endpoint with this `body_max` takes, the body as it came, and why.
@@ -43,25 +33,21 @@ class Unpacker:
         if (how := coding(request)) is None:
             yield weigh(request.body)
             return
-        most, gathered = min(TIMES_MAX * body_max, UNPACKED_MAX), BytesIO()
         async with self._turn:
+            parts = pieces(request.body, how, min(TIMES_MAX * body_max, UNPACKED_MAX))
             try:
-                yield await self._unpacked(request, how, most, gathered, give)
-            finally:
-                give(gathered.tell())
+                unpacked = await self._joined(parts)
+            except OddBodyError as odd:
+                yield MeasuredBody(request.body, odd.reason, odd.state)
+            else:
+                yield weigh(unpacked)
 
-    async def _unpacked(
-        self, request: InboundRequest, how: bytes, most: int, gathered: BytesIO, give: Give
-    ) -> MeasuredBody:
-        worked = 0
-        try:
-            for piece in pieces(request.body, how, most):
-                give(-len(piece))
-                gathered.write(piece)
-                worked += len(piece) + FED
-                if worked >= STEP:
-                    worked = 0
-                    await self._clock.sleep(PAUSE_S)
-        except OddBodyError as odd:
-            return MeasuredBody(request.body, odd.reason, odd.state)
-        return weigh(gathered.getvalue())
+    async def _joined(self, parts: Iterable[bytes]) -> bytes:
+        gathered, worked = BytesIO(), 0
+        for part in parts:
+            gathered.write(part)
+            worked += len(part) + FED
+            if worked >= STEP:
+                worked = 0
+                await self._clock.sleep(PAUSE_S)
+        return gathered.getvalue()

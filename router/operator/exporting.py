@@ -45,7 +45,8 @@ def exported(data: SubjectData, record: DeliveryRecord, ruleset: Ruleset) -> dic
     }
     if d.redacted is not None:
         found["redacted"] = dates(msgspec.to_builtins(d.redacted))
-    if data.whole and not (events and is_json(body := plain_body(d))):
+    body = plain_body(d)
+    if data.whole and not (events and is_json(body)):
         found |= body_json(body)
     return dates(found)
 

@@ -52,7 +52,7 @@ class Budget:
         return True
 
     def give(self, size: int) -> None:
-        """Give back what was taken; less than 0 is what a body that is here already grows by."""
+        """Give back what was taken."""
         self.used -= size
         if self._waiting:
             self._admit()

@@ -101,7 +101,7 @@ class IngestApp:
         if not self._budget.take_whole(size):
             raise IngestRefusal(503, "busy")
         try:
-            return await self._intake.accept(entry, self._request(scope, body), self._budget.give)
+            return await self._intake.accept(entry, self._request(scope, body))
         finally:
             self._budget.give(size)
 
@@ -114,7 +114,7 @@ class IngestApp:
             body = await reading.run(receive, first)
             if len(body) <= SMALL_BYTES:  # a large one has cost too much to be sent again
                 _in_time(scope)
-            return await self._intake.accept(entry, self._request(scope, body), self._budget.give)
+            return await self._intake.accept(entry, self._request(scope, body))
         finally:
             self._budget.give(reading.taken)
 

@@ -66,7 +66,7 @@ class FakeIntake:
     def find(self, raw_path: bytes) -> Entry | None:
         return self.entries.get(raw_path)
 
-    async def accept(self, entry: Entry, request: InboundRequest, give: object = None) -> Reply:
+    async def accept(self, entry: Entry, request: InboundRequest) -> Reply:
         self.entered.set()
         if self.fault is not None:
             raise self.fault
