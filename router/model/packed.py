@@ -9,12 +9,11 @@ from io import BytesIO
 
 import msgspec
 
-from router.model.delivery import Delivery, InboundRequest
+from router.model.delivery import Delivery, InboundRequest, as_request
 from router.model.odd_body import OddBodyError
 from router.model.settings import MIB
 
 HEADER = b"content-encoding"
-_NAME = HEADER.decode()
 UNPACKED_MAX = 100 * MIB
 TIMES_MAX = 8
 """An endpoint takes bodies that unpack to so many times its `body_max`, and never to more."""
@@ -25,32 +24,14 @@ PACKED = "packed"
 FED = 4096
 """Bytes that are looked at at once: what follows an end is copied, and may be all ends."""
 _MEMBERS_MAX = 10_000
-_WINDOWS = {b"gzip": zlib.MAX_WBITS + 16, b"deflate": zlib.MAX_WBITS}
-
-
-def coding_of(values: Iterable[bytes]) -> bytes | None:
-    """
-    How a body is packed, by all its `Content-Encoding`; None: not at all.
-
-    Raises:
-        ValueError: in another way, or more than once.
-    """
-    given = [word for value in values if (word := value.strip(b" \t").lower())]
-    if all(word == b"identity" for word in given):
-        return None
-    if len(given) > 1 or given[0] not in _WINDOWS:
-        raise ValueError
-    return given[0]
+WINDOWS = {b"gzip": zlib.MAX_WBITS + 16, b"deflate": zlib.MAX_WBITS}
+"""The codings that are known, with what zlib calls them."""
 
 
 def coding(request: InboundRequest) -> bytes | None:
-    """How the body of a request is packed, if the listener lets such in; None: not at all."""
-    if HEADER not in dict(request.headers) or not request.body:
-        return None
-    try:
-        return coding_of(value for name, value in request.headers if name == HEADER)
-    except ValueError:
-        return None
+    """How the body of a request that the listener lets in is packed; None: not at all."""
+    last = dict(request.headers).get(HEADER, b"").strip(b" \t").lower()
+    return last if last in WINDOWS and request.body else None
 
 
 def pieces(packed: bytes, coding: bytes, most: int) -> Iterator[bytes]:
@@ -61,7 +42,7 @@ def pieces(packed: bytes, coding: bytes, most: int) -> Iterator[bytes]:
         OddBodyError: it is more than `most` bytes, or not packed so.
     """
     view, at, size, members = memoryview(packed), 0, 0, 1
-    window = _WINDOWS[coding]
+    window = WINDOWS[coding]
     if coding == b"deflate" and (packed[0] & 15 != 8 or int.from_bytes(packed[:2]) % 31):
         window = -window  # as some senders understand the word: without a head
     engine = zlib.decompressobj(window)
@@ -109,10 +90,10 @@ def plain_body(delivery: Delivery, most: int = UNPACKED_MAX) -> bytes:
     """
     if PACKED not in delivery.flags:
         return delivery.body
-    values = [value.encode("latin-1") for name, value in delivery.headers if name == _NAME]
+    how = coding(as_request(delivery)) or b""
     try:
-        return _joined(pieces(delivery.body, coding_of(values) or b"", UNPACKED_MAX), most)
-    except (OddBodyError, ValueError, KeyError):  # damaged, or its header was redacted
+        return _joined(pieces(delivery.body, how, UNPACKED_MAX), most)
+    except (OddBodyError, KeyError):  # damaged, or its header was redacted
         return delivery.body
 
 
@@ -127,7 +108,7 @@ def unpacked(delivery: Delivery) -> Delivery:
         return delivery
     return msgspec.structs.replace(
         delivery,
-        headers=tuple([one for one in delivery.headers if one[0] != _NAME]),
+        headers=tuple([one for one in delivery.headers if one[0] != HEADER.decode()]),
         body=plain_body(delivery),
         flags=tuple([flag for flag in delivery.flags if flag != PACKED]),
     )

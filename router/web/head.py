@@ -3,7 +3,7 @@
 import string
 from collections.abc import Callable, Sequence
 
-from router.model.packed import HEADER, coding_of
+from router.model.packed import HEADER, WINDOWS
 from router.model.settings import Limits
 
 _HOST = (string.ascii_letters + string.digits + "!$&'()*+,;=-._~:[]@%").encode()
@@ -16,11 +16,9 @@ WATCHED = frozenset(
 
 def is_readable(headers: Sequence[tuple[bytes, bytes]]) -> bool:
     """Whether the body is packed in no other way than can be read; else it gets 415."""
-    try:
-        coding_of(value for name, value in headers if name == HEADER)
-    except ValueError:
-        return False
-    return True
+    words = [value.strip().lower() for name, value in headers if name == HEADER]
+    given = [word for word in words if word]
+    return all(word == b"identity" for word in given) or (len(given) == 1 and given[0] in WINDOWS)
 
 
 class HeadRefused(Exception):

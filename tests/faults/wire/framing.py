@@ -341,8 +341,8 @@ HEAD = (
         )
     ),
     taken(50, "gzip", packed(gzip.compress(b"{}"))),
-    taken(50, "a gzip bomb", packed(bomb())),
-    taken(50, "broken gzip", packed(b"\x1f\x8b\x08broken")),
+    taken(50, "a gzip bomb", packed(bomb()), "unparsed"),
+    taken(50, "broken gzip", packed(b"\x1f\x8b\x08broken"), "unparsed"),
 )
 
 TIME = (
