@@ -7,7 +7,7 @@ bytes and cost a few milliseconds for the largest body that is accepted.
 
 from array import array
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 STRUCTURE_MAX = 500_000
 _PIECE = 1024 * 1024
@@ -30,6 +30,7 @@ class MeasuredBody(NamedTuple):
 
     body: bytes
     reason: str | None
+    state: Literal["unparsed", "too_complex"] = "too_complex"
 
 
 def weigh(body: bytes) -> MeasuredBody:

@@ -375,7 +375,7 @@ _PLAIN = {
     "method_not_allowed": "the sender must use POST; a redirect before the router turns it into "
     "GET: give the sender the final address",
     "too_large": "the body is larger than this sender's may be: `router providers` says how large",
-    "unsupported_encoding": "a proxy on the way compresses bodies: let it pass them unchanged",
+    "unsupported_encoding": "a proxy on the way compresses bodies so: by gzip or deflate it may",
     "address_not_allowed": "compare `allow_from` with the addresses that the sender uses",
     "ranges_unknown": "`ranges` above says why the sender's ranges cannot be fetched",
     "unknown_key": "`keys` above says what could not be fetched, and why; the sender tries again",

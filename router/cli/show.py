@@ -28,6 +28,7 @@ from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, Redaction, full_name
 from router.model.job import ENDED, Attempt, Job
+from router.model.packed import plain_body
 from router.store.values import DeliveryRecord, Selector
 from router.web.pages.shown import verified
 
@@ -139,7 +140,7 @@ def _print_request(d: Delivery) -> None:
     for name, value in d.headers:
         click.echo(f"{visible(name)}: {visible(value)}")
     click.echo("")
-    click.echo(pretty(d.body))
+    click.echo(pretty(plain_body(d)))
 
 
 def _print_jobs(record: DeliveryRecord) -> None:

@@ -9,7 +9,7 @@ from router.config import api as apis
 from router.config.context import LoadContext
 from router.config.environment import setting
 from router.config.language import ExpressionSite, Language
-from router.config.providers import reworked
+from router.config.providers import is_open, reworked, with_methods
 from router.config.recovery import recovering
 from router.config.schema import DedupeEntry, EndpointEntry
 from router.config.settings import kept, parsed_url, shape
@@ -48,6 +48,10 @@ def endpoints(context: LoadContext, server: ServerSettings) -> dict[str, Endpoin
             context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
         if entry.verify is not None and entry.verify.mode is None:
             own = reworked(context, name.value, entry)
+            context.reworked |= {} if own is None else {entry.node.start: own}
+        base = provider_of(context, entry)
+        if entry.methods is not None and base is not None:
+            own = with_methods(context, name.value, entry, base)
             context.reworked |= {} if own is None else {entry.node.start: own}
         _known_provider(context, entry)
         _secrets_or_unsigned(context, entry)
@@ -94,11 +98,6 @@ def used(context: LoadContext, found: Mapping[str, Endpoint]) -> dict[str, Provi
     # One node may stand for two endpoints (an alias); then there is a fault, and one provider.
     each = ((name, own.get(name) or context.providers.get(name)) for name in sorted(names))
     return {name: provider for name, provider in each if provider is not None}
-
-
-def is_open(entry: EndpointEntry) -> bool:
-    """Does an endpoint let everybody in?"""
-    return entry.verify is not None and entry.verify.mode == "none"
 
 
 def _known_provider(context: LoadContext, entry: EndpointEntry) -> None:

@@ -95,6 +95,30 @@ def _with_token(
     return Provider(msgspec.structs.replace(base, names=names, **ways))
 
 
+def with_methods(
+    context: LoadContext, name: str, entry: EndpointEntry, base: Provider
+) -> Provider | None:
+    """The provider of an endpoint that says its `methods`; None, and why, if it cannot."""
+    given = tuple(one.value for one in entry.methods or ())
+    ways = () if is_open(entry) else base.definition.ways
+    if any(rule.signs_body or rule.field or rule.body_hash for rule in ways):
+        named = entry.provider.value if entry.provider else base.name
+        message = f"'methods' needs a proof that is not over the body, and that of '{named}' is"
+        context.error("not-for-provider", message, entry.key_at("methods"))
+        return None
+    names = (base.name if "@" in base.name else f"{base.name}@{name}",)
+    definition = msgspec.structs.replace(base.definition, names=names, methods=given)
+    faults = list(problems(definition))
+    for fault in faults:
+        context.error("bad-value", fault.message, entry.at("methods"), fault.hint)
+    return None if faults else Provider(definition)
+
+
+def is_open(entry: EndpointEntry) -> bool:
+    """Does an endpoint let everybody in?"""
+    return entry.verify is not None and entry.verify.mode == "none"
+
+
 def _asked_as(context: LoadContext, proof: ProofEntry) -> None:
     """Who is asked about tokens is shown a secret that the file names."""
     if proof.introspect is not None:

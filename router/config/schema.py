@@ -302,6 +302,10 @@ class EndpointEntry(Entry):
     tolerance: Annotated[
         Duration | None, doc("How old a signed time stamp may be. Default the provider's.", gt=0)
     ] = None
+    methods: Annotated[
+        list[SourceText] | None,
+        doc("HTTP methods, where no proof is over a body. Default the provider's.", ["GET", "PUT"]),
+    ] = None
     replay_guard: Annotated[bool | None, doc("Also know each event by its name and body.")] = None
     on_redelivery: Annotated[
         Literal["ignore", "revive"] | None,

@@ -17,12 +17,12 @@ from router.diagnosis.rewriting import is_sorted
 from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.model.fetched import Fetched
+from router.model.odd_body import OddBodyError
 from router.providers import hints
 from router.providers.definition import SIGNATURES, spelled
 from router.providers.evidence import Evidence
 from router.providers.handshakes import HandshakeAnswer
 from router.providers.headers import Ambiguous, wire
-from router.providers.odd_body import OddBodyError
 from router.providers.provider import Provider
 from router.providers.read import decoded
 from router.providers.scheme import spellings

@@ -23,6 +23,7 @@ from router.dispatch.sweeper import Sweeper
 from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job, Work
 from router.model.observed import Observer, unobserved
+from router.model.packed import body_size
 from router.model.target import TargetChange, TargetNow
 from router.store.protocol import DispatchStore
 from router.store.values import LeaseBatch, Recovered
@@ -337,8 +338,8 @@ class Dispatcher:
         used: dict[str, int] = {}
         for work in batch.jobs:
             target, kind = work.job.target, work.job.kind
-            if len(work.delivery.body) > SMALL:
-                self._slots.bodies.take(work.job, len(work.delivery.body))
+            if (size := body_size(work.delivery)) > SMALL:
+                self._slots.bodies.take(work.job, size)
             if wanted[target].kind is not None:
                 used[target] = used.get(target, 0) + 1
                 self._begin(work)

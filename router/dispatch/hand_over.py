@@ -8,6 +8,7 @@ from router.dispatch.leases import Leases
 from router.dispatch.settling import EndQueue
 from router.dispatch.slots import SMALL, Slots
 from router.model.job import ActionKind, Job, Work
+from router.model.packed import body_size
 
 PUMP = 64
 """Handed-over jobs started in one turn of the loop."""
@@ -72,8 +73,8 @@ class HandOver:
                 self._leases.lost.job(work.job)  # released before: nobody may run it under this
                 continue
             self._handed.append(work)
-            if len(work.delivery.body) > SMALL:
-                self._slots.bodies.take(work.job, len(work.delivery.body))
+            if (size := body_size(work.delivery)) > SMALL:
+                self._slots.bodies.take(work.job, size)
         if idle and self._handed:
             asyncio.get_running_loop().call_soon(self._pump)
 

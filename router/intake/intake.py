@@ -8,7 +8,7 @@ import msgspec
 from router.clock import Clock
 from router.errors import RouterError, StoreUnavailable
 from router.intake.awaiting import Asks, KnownKeys, NothingKnown, VerdictSettler
-from router.intake.judging import Judge, Published
+from router.intake.judging import Genuine, Judge, Published
 from router.intake.observed import (
     CommitFailed,
     DeliveryStored,
@@ -17,23 +17,21 @@ from router.intake.observed import (
 )
 from router.intake.reply import UNAVAILABLE, Reply, of_receipt
 from router.intake.routing import TIMED_EVERY, Admitted, Arrival, Routing
+from router.intake.unpacking import PAUSE_S, Unpacker
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
 from router.model.observed import Observer, unobserved
+from router.model.packed import coding
 from router.refusals import Refusals
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan
 from router.store.protocol import IntakeStore
 from router.store.values import Accepted, Duplicate, Selector, narrowed
-from router.structure import weigh
+from router.structure import MeasuredBody
 
 LARGE_BODY = 1024 * 1024
-PAUSE_S = 0.001
-"""
-For each MiB of a large body, between its long steps, about as long as one takes: whoever has come
-meanwhile is stored and answered.
-"""
+_TOO_LARGE = Reply(413, b'{"error":"too_large"}')
 
 
 class DispatchPort(Protocol):
@@ -96,6 +94,7 @@ class Intake:
         settler = VerdictSettler(checks.keys, checks.asks)
         self._judge = Judge(clock, checks.published, refusals or Refusals(), observe, settler)
         self._routing = Routing(ids, dispatch.reserve, clock, observe, checks.timed_every)
+        self._unpacker = Unpacker(clock)
 
     def find(self, raw_path: bytes) -> LiveEndpoint | None:
         """The endpoint at exactly this raw path."""
@@ -116,7 +115,8 @@ class Intake:
         """
         Judge one request and, if it is genuine, make it durable before answering.
 
-        The answer is 200 (accepted, duplicate), 401, 403, or 503 when the store cannot commit.
+        The answer is 200 (accepted, duplicate), 401, 403, 413 to what nobody signed and unpacks to
+        too much, or 503 when the store cannot commit.
         """
         replies = list[Reply]()
         arrival = Arrival(endpoint, request)
@@ -125,7 +125,7 @@ class Intake:
             if isinstance(genuine, Reply):
                 return genuine
             arrival = arrival._replace(genuine=genuine)
-        if len(request.body) > LARGE_BODY:
+        if len(request.body) > LARGE_BODY or coding(request) is not None:
             await self._accept_large(arrival, lambda _arrival, reply: replies.append(reply))
         else:
             await self.accept_group((arrival,), lambda _arrival, reply: replies.append(reply))
@@ -168,25 +168,37 @@ class Intake:
 
     async def _accept_large(self, arrival: Arrival, answer: Answer) -> None:
         """The same of one whose every step takes long: others go between them."""
-        started, live, body = self._clock.monotonic(), self._live.current, arrival.request.body
+        started, live, endpoint = self._clock.monotonic(), self._live.current, arrival.endpoint
         genuine = arrival.genuine or self._judge.judged(live, arrival.endpoint, arrival.request)
         if isinstance(genuine, Reply):
             answer(arrival, genuine)
             return
+        await self._let_others_go(arrival.request.body)
+        async with self._unpacker.measured(genuine[0], endpoint.body_max) as weighed:
+            found = await self._admitted_large(live, arrival, genuine, weighed)
+        if isinstance(found, Reply):
+            answer(arrival, found)
+        else:
+            await self._commit([found], answer, started)
+
+    async def _admitted_large(
+        self, live: LiveRuleset, arrival: Arrival, genuine: Genuine, weighed: MeasuredBody
+    ) -> Admitted | Reply:
+        request, endpoint, body = genuine[0], arrival.endpoint, weighed.body
         await self._let_others_go(body)
-        weighed = weigh(body)
-        await self._let_others_go(body)
+        packed = body is request.body and coding(request) is not None
+        if packed and weighed.state == "too_complex" and endpoint.settings.unsigned:
+            self.refuse(endpoint, "too_large", 413, request.peer, request.headers)
+            return _TOO_LARGE
         if self._full():
-            answer(arrival, UNAVAILABLE)
-            return
+            return UNAVAILABLE
         admitted = self._routing.admitted(live, arrival, genuine, weighed)
         try:
             await self._let_others_go(body)
         except BaseException:
             self._release(admitted.plan.jobs)
             raise
-        plan = _without_payloads(admitted.plan)
-        await self._commit([admitted._replace(plan=plan)], answer, started)
+        return admitted._replace(plan=_without_payloads(admitted.plan))
 
     async def _let_others_go(self, body: bytes) -> None:
         await self._clock.sleep(PAUSE_S * len(body) / LARGE_BODY)

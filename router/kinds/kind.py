@@ -9,6 +9,7 @@ import msgspec
 from router.expressions import encode_json
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import FailureClass, Job, Outcome
+from router.model.packed import plain_body
 from router.model.retry import RetryPolicy
 from router.model.settings import TargetLimits
 from router.model.trace import Traceparent, passed_on
@@ -69,15 +70,15 @@ class Rendering(msgspec.Struct, frozen=True, gc=False):
     def default_body(self) -> tuple[bytes, str]:
         """
         What an action gets that names no body, with its content type: the exact bytes received,
-        or the event's own JSON where the provider splits batches or wraps them in a form. A run
-        for a whole batch gets the exact bytes.
+        unpacked, or the event's own JSON where the provider splits batches or wraps them in a form.
+        A run for a whole batch gets the exact bytes.
         """
         if self.event.raw is not None and not self.covered:
             return self.event.raw, "application/json"
         sent = dict(self.delivery.headers).get("content-type", "application/json")
         if sent.startswith(FORM):
             return encode_json(self.event.payload), "application/json"
-        return self.delivery.body, sent
+        return plain_body(self.delivery), sent
 
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -20,6 +20,7 @@ from router.kinds.shell import child_environment
 from router.kinds.templates import json_value, texts_in
 from router.model.headers import joined_headers
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from router.model.packed import plain_body
 from router.model.retry import SHORT
 from router.model.settings import TargetLimits
 from router.model.trial import SimulatedAnswer
@@ -87,7 +88,7 @@ def render(spec: PythonSpec, hosts: tuple[str, ...], given: Rendering) -> Python
         secrets={name: texts[name] for name in spec.secrets if name in texts},
         timeout_s=spec.timeout_s,
         event=_event(given),
-        body=given.delivery.body if raw is None or given.covered else raw,
+        body=plain_body(given.delivery) if raw is None or given.covered else raw,
         env=child_environment(given),
         cwd=spec.cwd,
         hosts=hosts,

@@ -11,6 +11,7 @@ import msgspec
 
 from router.model.delivery import REDACTED, Delivery, Redaction, as_request
 from router.model.erasure import ErasedPart
+from router.model.packed import unpacked
 from router.providers import forms
 from router.providers.provider import Provider
 from router.providers.read import ReadEvent
@@ -27,7 +28,7 @@ def without(
     """
     before = delivery.redacted
     mark = before or Redaction(now, sha256(delivery.body).hexdigest())
-    gone = tuple(sorted({*mark.erased, *indexes}))
+    gone, delivery = tuple(sorted({*mark.erased, *indexes})), unpacked(delivery)
     events = provider.read_stored(delivery).events
     left = msgspec.structs.replace(
         delivery,

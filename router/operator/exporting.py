@@ -7,6 +7,7 @@ import msgspec
 
 from router.expressions import is_json
 from router.model.job import Attempt, Job
+from router.model.packed import plain_body
 from router.operator.subject import SubjectData
 from router.operator.times import dates
 from router.operator.where import indexes
@@ -44,8 +45,9 @@ def exported(data: SubjectData, record: DeliveryRecord, ruleset: Ruleset) -> dic
     }
     if d.redacted is not None:
         found["redacted"] = dates(msgspec.to_builtins(d.redacted))
-    if data.whole and not (events and is_json(d.body)):
-        found |= body_json(d.body)
+    body = plain_body(d)
+    if data.whole and not (events and is_json(body)):
+        found |= body_json(body)
     return dates(found)
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from router.model.delivery import Delivery
 from router.operator.answers import EventRow
 
 
@@ -28,6 +29,10 @@ class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64
     events: tuple[EventRow, ...]
     flags: tuple[str, ...]
     replay_of: str | None
+
+    def delivery(self) -> Delivery:
+        """It as it is stored, without what is not told here."""
+        return msgspec.convert({**msgspec.structs.asdict(self), "generation": ""}, Delivery)
 
 
 class FollowedDeliveries(msgspec.Struct, frozen=True):

@@ -13,6 +13,8 @@ from functools import cached_property
 import msgspec
 
 from router.model.delivery import JSON, InboundRequest, Refused, Verified
+from router.model.odd_body import OddBodyError
+from router.model.packed import UNPACKED_MAX, opened
 from router.providers import forms
 from router.providers.definition import ProofPlace
 from router.providers.headers import Spellings
@@ -167,7 +169,10 @@ class Evidence:
     def _body(self, most: int, shown: str) -> bytes:
         if len(self.request.body) > most and not self.proved:
             raise UnreadableProofError(f"what is signed stands in the body, which is over {shown}")
-        return self.request.body
+        try:
+            return opened(self.request, UNPACKED_MAX if self.proved else most).body
+        except OddBodyError as odd:
+            raise UnreadableProofError(f"what is signed stands in the body: {odd}") from None
 
 
 def judged_each(

@@ -5,18 +5,20 @@ What is echoed is a short text of harmless characters; everything else is no que
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from router.expressions import encode_json
 from router.model.delivery import JSON, InboundRequest, LiveSecret, Refused, Verified
+from router.model.odd_body import OddBodyError
+from router.model.packed import opened
 from router.providers import forms
 from router.providers.allowed_hosts import is_allowed
 from router.providers.credentials import equal_one
 from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import wire
-from router.providers.odd_body import OddBodyError
 from router.providers.queries import parameters
 from router.providers.read import decoded, dug
 from router.providers.respond import (
@@ -110,6 +112,8 @@ class _Request:
 
     def __init__(self, request: InboundRequest) -> None:
         self.method, self.body = request.method, request.body
+        with suppress(OddBodyError):  # then it is no question
+            self.body = opened(request, BODY_MAX).body
         self._headers, self._query_string = request.headers, request.query_string
         self._query: Mapping[str, str] | None = None
         self._payload: JSON = _UNREAD

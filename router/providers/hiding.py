@@ -4,8 +4,10 @@ import msgspec
 
 from router.expressions import encode_json
 from router.model.delivery import JSON, REMOVED, InboundRequest
+from router.model.odd_body import OddBodyError
+from router.model.packed import opened
 from router.providers.definition import VerifyRule
-from router.providers.evidence import Evidence, UnreadableProofError, of_field
+from router.providers.evidence import FORM_MAX, Evidence, UnreadableProofError, of_field
 from router.providers.queries import without
 
 _REMOVED = REMOVED.encode("ascii")
@@ -13,18 +15,20 @@ _REMOVED = REMOVED.encode("ascii")
 
 def without_token(request: InboundRequest, rule: VerifyRule) -> InboundRequest:
     """
-    The request with `[removed]` for the token in its body. A body that cannot be read for its
-    token, and so was not verified, is removed whole.
+    The request with `[removed]` for the token in its body, which is then not packed. A body that
+    cannot be read for its token, and so was not verified, is removed whole.
     """
-    evidence, path = Evidence({}, request), rule.field or ""
+    came, path = request, rule.field or ""
     try:
+        request = opened(request, FORM_MAX)
+        evidence = Evidence({}, request)
         if evidence.is_form:
             return _with_body(request, without(request.body, path.encode("utf-8")))
         shown = {token for one in evidence.items(rule.each) if (token := of_field(path)(one))}
-    except UnreadableProofError:
+    except (UnreadableProofError, OddBodyError):
         return _with_body(request, _REMOVED)
     if not shown:
-        return request
+        return came
     body = request.body
     for token in shown:  # as text, so that everything else stays as it came
         body = body.replace(encode_json(token.decode("utf-8")), encode_json(REMOVED))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from router.expressions import encode_json
 from router.model.delivery import JSON
-from router.providers.odd_body import OddBodyError
+from router.model.odd_body import OddBodyError
 
 PARTS_MAX = 100
 HEAD_LINES_MAX, HEAD_LINE_BYTES = 8, 1024

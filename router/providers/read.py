@@ -11,11 +11,12 @@ import msgspec
 
 from router.expressions import NotJson, decode_json
 from router.model.delivery import JSON, DeliveryEvent, InboundRequest
+from router.model.odd_body import OddBodyError
+from router.model.packed import HEADER, PACKED, bare, coding, opened
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, ValueSource, spelled
 from router.providers.headers import Spellings
 from router.providers.multipart_form import is_multipart, parts_of
-from router.providers.odd_body import OddBodyError
 from router.providers.xml_body import elements_of
 from router.structure import MeasuredBody, too_complex
 
@@ -95,7 +96,7 @@ class Reader:
 
     def __init__(self, definition: Definition) -> None:
         parts = [s.header for s in _sources(definition) if s.header]
-        self._headers = Spellings([*parts, "content-type"])
+        self._headers = Spellings([*parts, "content-type", "content-encoding"])
         self._event = self._getter(definition.event)
         self._event_header = bool(definition.event.header)
         number = None if definition.id is None or definition.id.body else definition.id
@@ -112,20 +113,23 @@ class Reader:
     def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
         """
         The events of a verified request, or why it has none; never raises. `weighed`: what is
-        known of its body.
+        known of its body, unpacked if it came packed.
         """
         # Every delivery goes this way: one plain loop, without a step for each part of an event.
         found = self._headers.first(request.headers)
         named = _named(self._event(found, "", None)) if self._event_header else None
         number = self._id(found, "", None) if self._id_header and self._id else None
         delivery_id = number.encode("latin-1") if number else None
+        flags: tuple[str, ...] = ()
         try:
+            if HEADER in found:
+                request = _opened(request, weighed)
+                flags = () if HEADER in dict(request.headers) else (PACKED,)
             payloads = self._payloads(found, request, weighed)
         except OddBodyError as odd:
-            flags = ("no_id",) if self._id_header and delivery_id is None else ()
+            flags = (*flags, "no_id") if self._id_header and delivery_id is None else flags
             return Reading(odd.state, (), flags, odd.reason, named or UNKNOWN, delivery_id)
         events: list[ReadEvent] = []
-        flags = ()
         for payload, raw in payloads:
             name = named or _named(self._event(found, "", payload))
             action = self._action(found, name, payload) if self._action else None
@@ -138,8 +142,8 @@ class Reader:
                 if not self._id_header:
                     number = self._id(found, name, payload)
                     provider_id = number.encode("utf-8") if number else None
-                if provider_id is None:
-                    flags = ("no_id",)
+                if provider_id is None and "no_id" not in flags:
+                    flags = (*flags, "no_id")
             events.append(ReadEvent(len(events), name, action, payload, raw, fields, provider_id))
         return Reading("routed", tuple(events), flags, None, named or UNKNOWN, delivery_id)
 
@@ -166,7 +170,7 @@ class Reader:
         return ((payload, raw),) if self._split is None else self._batch(payload, raw, self._split)
 
     def source(self, request: InboundRequest) -> PayloadSource:
-        """What the payload of a request is read from."""
+        """What the payload of a request, not packed, is read from."""
         return self._source(self._headers.first(request.headers), request)
 
     def _source(self, found: Found, request: InboundRequest) -> PayloadSource:
@@ -218,6 +222,15 @@ class Reader:
             return _key_getter(spelled(source.key))
         part = self._headers.part(source.header)
         return _header_getter(part or b"", source.prefix)
+
+
+def _opened(request: InboundRequest, weighed: MeasuredBody | None) -> InboundRequest:
+    """The request with its body unpacked; that may have been done, or have been found too much."""
+    if weighed is None or coding(request) is None:
+        return opened(request)
+    if weighed.body is request.body:
+        raise OddBodyError(weighed.state, weighed.reason or "")
+    return bare(request, weighed.body)
 
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])

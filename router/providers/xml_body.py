@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from router.expressions import encode_json
 from router.model.delivery import JSON
-from router.providers.odd_body import OddBodyError
+from router.model.odd_body import OddBodyError
 from router.structure import DEPTH_MAX
 
 BODY_MAX = 1024 * 1024

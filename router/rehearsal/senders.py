@@ -1,8 +1,10 @@
 """The senders of a trial: requests built and signed as the real ones build and sign them."""
 
+import gzip
 import ipaddress
 import random
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -148,7 +150,7 @@ class Senders:
         endpoint = self._ruleset.endpoints[sending.endpoint]
         provider = self._ruleset.providers[endpoint.provider]
         address = sending.path or endpoint.address_of(sending.event)
-        body = self._body(provider, sending)
+        body = _packed(self._body(provider, sending), sending.headers)
         forged = sending.tamper == "signature"
         key = self._key(endpoint, provider, forged=forged)
         try:
@@ -210,6 +212,14 @@ def _inbound(
         peer=_peer(endpoint),
         received_at=now_ms,
     )
+
+
+def _packed(body: bytes, headers: Mapping[str, str | None]) -> bytes:
+    """The body as a test's own `Content-Encoding` has it."""
+    coding = headers.get("content-encoding")
+    if coding == "gzip":
+        return gzip.compress(body, mtime=0)
+    return zlib.compress(body) if coding == "deflate" else body
 
 
 def _changed(request: InboundRequest, headers: Mapping[str, str | None]) -> InboundRequest:

@@ -11,6 +11,7 @@ from router.expressions.compare import same
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
 from router.legible import cut
+from router.model.packed import plain_body
 from router.model.trial import ActionKey
 from router.rehearsal.differences import SHOWN_MAX
 from router.rehearsal.record import TrialRecord
@@ -56,7 +57,9 @@ def _described(call: ActionCall, seen: TrialRecord, environ: Mapping[str, str]) 
 def _came(value: Any, seen: TrialRecord) -> bool:
     """Whether it is a delivery's whole body, as text or as JSON."""
     sent = value if isinstance(value, str) else encode_json(value).decode("utf-8")
-    return any(sent == delivery.body.decode("utf-8", "replace") for delivery in seen.deliveries)
+    return any(
+        sent == plain_body(delivery).decode("utf-8", "replace") for delivery in seen.deliveries
+    )
 
 
 def _own(table: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

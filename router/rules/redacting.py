@@ -10,6 +10,7 @@ from router.expressions import Expression
 from router.expressions.field_paths import FieldPath, covers, paths_read
 from router.expressions.nodes import Node
 from router.model.delivery import BLANKED, REDACTED, Delivery, Redaction, as_request
+from router.model.packed import unpacked
 from router.model.settings import Endpoint, Redact
 from router.providers import Provider, Reading
 from router.rules.ruleset import Ruleset
@@ -35,11 +36,12 @@ def taken_out(
     delivery: Delivery, redact: Redact, provider: Provider, at: int, read: Reading | None = None
 ) -> Taken:
     """
-    A delivery as it is stored from now on (`at`, wall time). The digest of its mark is that of the
-    body as it came first. `read`: as it was read before.
+    A delivery as it is stored from now on (`at`, wall time), not packed. The digest of its mark is
+    that of the body as it came first. `read`: as it was read before.
     """
-    left, values, whole, again = provider.redacted(as_request(delivery), redact.paths, read)
     mark = delivery.redacted or Redaction(at, hashlib.sha256(delivery.body).hexdigest())
+    delivery = unpacked(delivery)
+    left, values, whole, again = provider.redacted(as_request(delivery), redact.paths, read)
     paths = [*mark.paths, *redact.fields, *(["payload"] if whole else [])]
     mark = msgspec.structs.replace(mark, at=at, paths=tuple(dict.fromkeys(paths)))
     flags = [*delivery.flags, REDACTED, *([BLANKED] if whole else [])]

@@ -11,6 +11,7 @@ from router.errors import StoreUnavailable, UsageError
 from router.log import Log
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Job
+from router.model.packed import body_size
 from router.model.settings import Redact
 from router.operator.redacting import rewritten
 from router.rules.live import LiveRef, LiveRuleset
@@ -140,8 +141,8 @@ class _RedactingStep:
         record = await self._store.reads.delivery(delivery.id)
         if record is None or record.delivery.damaged:
             return
-        self.bytes += len(delivery.body)
-        if len(delivery.body) > LARGE_BODY:
+        self.bytes += (size := body_size(delivery))
+        if size > LARGE_BODY:
             self.rewritten.append(await asyncio.to_thread(self._rewritten, record, redact))
         else:
             self.rewritten.append(self._rewritten(record, redact))

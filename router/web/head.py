@@ -3,6 +3,7 @@
 import string
 from collections.abc import Callable, Sequence
 
+from router.model.packed import HEADER, WINDOWS
 from router.model.settings import Limits
 
 _HOST = (string.ascii_letters + string.digits + "!$&'()*+,;=-._~:[]@%").encode()
@@ -11,6 +12,13 @@ WATCHED = frozenset(
     {b"host", b"expect", b"transfer-encoding", b"content-length", b"content-encoding", b"upgrade"}
 )
 """The fields that `RequestHead.watch` wants to see; lower case."""
+
+
+def is_readable(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether the body is packed in no other way than can be read; else it gets 415."""
+    words = [value.strip().lower() for name, value in headers if name == HEADER]
+    given = [word for word in words if word]
+    return all(word == b"identity" for word in given) or (len(given) == 1 and given[0] in WINDOWS)
 
 
 class HeadRefused(Exception):

@@ -23,6 +23,7 @@ from router.web.answers import IngestRefusal, refusal, reply_headers
 from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import LATE
+from router.web.head import is_readable
 from router.web.ingest_group import IngestGroup
 from router.web.small_post import SMALL_BYTES
 
@@ -192,15 +193,11 @@ def _length(headers: Headers) -> int:
     The announced length of the body, 0 for none.
 
     Raises:
-        IngestRefusal: the body is encoded; it would be unpacked before its signature is known.
+        IngestRefusal: the body is encoded as nobody here can read it.
     """
-    length = 0
-    for name, value in headers:
-        if name == b"content-length":
-            length = int(value)
-        elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
-            raise IngestRefusal(415, "unsupported_encoding")
-    return length
+    if not is_readable(headers):
+        raise IngestRefusal(415, "unsupported_encoding")
+    return next((int(value) for name, value in headers if name == b"content-length"), 0)
 
 
 async def _reply(send: Send, reply: Reply, further: Headers = ()) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from router.errors import ConfigError, NotFound, RouterError
 from router.expressions import compile as compiled
 from router.expressions import encode_json
+from router.model.packed import body_size
 from router.model.store_address import store_address
 from router.operator.conditions import FoundPage, PageAsked, TryAsked
 from router.operator.requests import LOCAL
@@ -146,7 +147,7 @@ class ConditionHost:
     def _stop(self, looked: int, at: int | None, upcoming: Stored) -> bool:
         """Whether a page ends early; writes how far it is."""
         now = time.monotonic()
-        if not looked or now > self._told + PROGRESS_S or len(upcoming.delivery.body) > LARGE:
+        if not looked or now > self._told + PROGRESS_S or body_size(upcoming.delivery) > LARGE:
             self._told = now
             os.write(1, b"%d %d\n" % (looked, at or 0))
         return now > self._began + PAGE_S

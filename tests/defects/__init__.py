@@ -9,7 +9,7 @@ The test of the tests: faults put into a copy of the router on purpose, each cau
 `each_sender.py`, `missed.py`, `proved_elsewhere.py`, `known_events.py`, `proving_functions.py`,
 `checking.py`, `testing_rules.py`, `never_shown.py`, `alerts.py`, `pages_of_now.py`,
 `tracing.py`, `redacting.py`, `restarts.py`, `erasing.py`, `conclusions.py`,
-`one_for_all.py`, `answering.py` and `survived.py` list them.
+`one_for_all.py`, `answering.py`, `packed_bodies.py` and `survived.py` list them.
 """
 
 from tests.defects.accepting_at_once import ACCEPTING_AT_ONCE
@@ -33,6 +33,7 @@ from tests.defects.never_shown import NEVER_SHOWN
 from tests.defects.one_for_all import ONE_FOR_ALL
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
+from tests.defects.packed_bodies import PACKED_BODIES
 from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.peoples_data import PEOPLES_DATA
 from tests.defects.plain_http import PLAIN_HTTP
@@ -92,6 +93,7 @@ ALL = (
     *PAGES_OF_NOW,
     *TRACING,
     *REDACTING,
+    *PACKED_BODIES,
     *RESTARTS,
     *PEOPLES_DATA,
     *ERASING,

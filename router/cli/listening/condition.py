@@ -3,11 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the package's own word
-from router.model.delivery import Delivery
 from router.operator.followed_answers import FollowedDelivery
 from router.operator.where import check_bound, exact_values
 from router.providers import Provider
@@ -50,8 +47,7 @@ class ListenCondition:
     def takes(self, arrived: FollowedDelivery) -> bool:
         """Whether one of its events meets the condition."""
         wanted = {event.index: event for event in arrived.events}
-        given = {**msgspec.structs.asdict(arrived), "generation": ""}
-        delivery = msgspec.convert(given, Delivery)
+        delivery = arrived.delivery()
         provider = self._providers.get(arrived.provider)
         if provider is None:
             raise UsageError(

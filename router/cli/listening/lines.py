@@ -6,6 +6,7 @@ import shlex
 from router.cli.listening.target import Forwarded, headers_of, url_of
 from router.cli.output import event_names, pretty, visible
 from router.legible import moment
+from router.model.packed import plain_body
 from router.operator.followed_answers import FollowedDelivery
 
 _TEXT_MAX = 65_536
@@ -61,7 +62,7 @@ def shown(arrived: FollowedDelivery) -> str:
     query = f"?{arrived.query}" if arrived.query else ""
     lines = [f"{arrived.method} {arrived.path}{query}"]
     lines += [f"{name}: {value}" for name, value in arrived.headers]
-    body = pretty(arrived.body).split("\n") if arrived.body else []
+    body = pretty(plain_body(arrived.delivery())).split("\n") if arrived.body else []
     return "\n".join([visible(text) for text in head] + [f"  {visible(x)}" for x in lines] + body)
 
 

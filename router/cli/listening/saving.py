@@ -11,6 +11,7 @@ from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.expressions import decode_json, is_json
 from router.legible import moment
+from router.model.packed import plain_body
 from router.operator.followed_answers import FollowedDelivery
 
 _SAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -21,7 +22,7 @@ def saver(folder: Path) -> Callable[[FollowedDelivery], str]:
     """
     Keeps a delivery in `folder`, 0600, as
 
-        NAME.body.json     its exact bytes (.body if they are no JSON): `send --payload`
+        NAME.body.json     its exact bytes, unpacked (.body if they are no JSON): `send --payload`
         NAME.request.json  method, path, headers and bytes, in one
         NAME.test.yaml     a test that sends it, if it is JSON
 
@@ -53,9 +54,9 @@ def _word(text: str) -> str:
 
 def _save(folder: Path, arrived: FollowedDelivery) -> str:
     name = name_of(arrived)
-    readable = is_json(arrived.body)
+    readable = is_json(plain := plain_body(arrived.delivery()))
     body = folder / f"{name}.body{'.json' if readable else ''}"
-    write_whole(body, arrived.body)
+    write_whole(body, plain)
     request = {
         "delivery": arrived.id,
         "endpoint": arrived.endpoint,
@@ -75,7 +76,7 @@ def _save(folder: Path, arrived: FollowedDelivery) -> str:
 
 
 def _test(arrived: FollowedDelivery) -> bytes:
-    payload = yaml_json(decode_json(arrived.body))
+    payload = yaml_json(decode_json(plain_body(arrived.delivery())))
     event = arrived.events[0]
     return (
         "version: 1\n"

@@ -14,6 +14,7 @@ from router.expressions.changes import changes, quoted_step
 from router.legible import cut, pretty
 from router.model.delivery import full_name
 from router.model.headers import joined_headers
+from router.model.packed import plain_body
 from router.store.values import DeliveryRecord
 from router.structure import too_complex
 from router.web.admin.query import QueryParameter
@@ -128,7 +129,7 @@ def delivery_value(record: DeliveryRecord) -> dict[str, JSON]:
         "path": d.path,
         "query": d.query,
         "headers": dict(joined_headers(d.headers)),
-        "payload": _payload(d.body),
+        "payload": _payload(plain_body(d, BODY_MAX)),
     }
 
 

@@ -8,6 +8,7 @@ from litestar.params import FromPath
 
 from router.errors import NotFound
 from router.model.delivery import Delivery, full_name
+from router.model.packed import body_size, plain_body
 from router.rules.explain import MATCHED
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord
@@ -55,7 +56,7 @@ class DeliveryPages(Controller):
             record=record,
             d=d,
             provider=ruleset.provider_name(d.endpoint, d.provider),
-            body=shown.shown_body(d.body, whole=query.text("body") == "all"),
+            body=shown.shown_body(plain_body(d, shown.BODY_MAX), whole=query.text("body") == "all"),
             root=shown.root(d, splits=_splits(ruleset, d)),
             headers=d.headers[:HEADERS_SHOWN],
             verified=shown.verified(d),
@@ -95,7 +96,7 @@ async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> 
     if not context.bodies:
         return {**values, "untraced": "this token may not see payloads, which traces quote"}
     rules = context.live.current.ruleset.rules
-    much = len(d.body) > TRACED_BODY_MAX or len(rules) > TRACED_RULES_MAX
+    much = body_size(d) > TRACED_BODY_MAX or len(rules) > TRACED_RULES_MAX
     if much and query.text("trace") != "yes":
         return {**values, "ask": True}
     try:

@@ -4,6 +4,7 @@ import msgspec
 
 from router.legible import pretty
 from router.model.delivery import RECOVERED, Delivery
+from router.model.packed import plain_body
 from router.store.values import DeliveryRecord
 
 BODY_SHOWN = 16_384
@@ -33,7 +34,7 @@ def root(delivery: Delivery, *, splits: bool) -> str:
     """What its body is to a condition: of `payload[]` each item is the payload of one event."""
     if not splits:
         return "payload"
-    return "payload[]" if delivery.body.lstrip()[:1] == b"[" else "body"
+    return "payload[]" if plain_body(delivery, 0).lstrip()[:1] == b"[" else "body"
 
 
 def verified(delivery: Delivery) -> str:

@@ -17,6 +17,7 @@ from router.errors import (
     NotFound,
     UsageError,
 )
+from router.model.packed import body_size
 from router.operator.trying import scope_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import ROOTS
@@ -109,7 +110,7 @@ class _Try:
     def _check_sizes(self) -> None:
         if len(self._text) > TEXT_MAX:
             raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
-        if len(self._record.delivery.body) > BODY_MAX:
+        if body_size(self._record.delivery) > BODY_MAX:
             raise UsageError(
                 "its body is too large to try conditions on it here; use router explain"
             )
@@ -127,7 +128,7 @@ class _Try:
         if checked.rule is None:
             raise UsageError("no rule can be made of it before its errors are mended")
         d = self._record.delivery
-        if len(d.body) > TESTED_BODY_MAX or len(self._ruleset.rules) > TESTED_RULES_MAX:
+        if body_size(d) > TESTED_BODY_MAX or len(self._ruleset.rules) > TESTED_RULES_MAX:
             raise UsageError(f"it is too much for this page: `router new test {d.id}` makes a test")
         more = msgspec.structs.replace(self._ruleset, rules=(*self._ruleset.rules, checked.rule))
         make = self._context.make_test

@@ -127,5 +127,5 @@ REFUSED: dict[str, tuple[bytes, int]] = {
         405,
     ),
     "garbage": (b"\x00\x01\x02garbage\r\n\r\n", 400),
-    "gzip": (post(b"\x1f\x8b", head=b"Content-Encoding: gzip\r\n"), 415),
+    "brotli": (post(b"\x1f\x8b", head=b"Content-Encoding: br\r\n"), 415),
 }
