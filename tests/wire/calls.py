@@ -164,12 +164,13 @@ class Trust:
 @contextlib.contextmanager
 def black_hole(host: str, port: int = 0) -> Iterator[int]:
     """An address whose connections are never accepted: SYNs fall into a full queue. Its port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(socket.socket())
+        listener = stack.enter_context(socket.socket(family))
         listener.bind((host, port))
         listener.listen(0)
         for _ in range(4):
-            waiting = stack.enter_context(socket.socket())
+            waiting = stack.enter_context(socket.socket(family))
             waiting.setblocking(False)
             waiting.connect_ex(listener.getsockname())
         yield listener.getsockname()[1]
