@@ -50,9 +50,9 @@ def done(connections: int, answer: Answer, body: str = "ok", method: str = "POST
     return Row("done", body, connections, answer, method)
 
 
-def broken(reason: str, answer: Answer, connections: int = 2) -> Row:
+def broken(reason: str, answer: Answer) -> Row:
     """No answer; its connection is not used again."""
-    return Row("network", reason, connections, answer)
+    return Row("network", reason, 2, answer)
 
 
 def redirected(code: int, method: str) -> Row:
@@ -117,20 +117,25 @@ ROWS = {
     "a second answer far behind it": done(2, SHORT + b"\r\n\r\n" + EVIL),
     "a thousand more answers": done(2, SHORT + EVIL * 1_000),
     "an interim answer behind it": done(2, SHORT + HINT),
+    "half a status line behind it": done(2, SHORT + b"HT"),
     "a body behind a 204": broken(NOT_HTTP, status("204 No Content", LENGTH % 2) + b"ok"),
     "chunks behind a 204": broken(NOT_HTTP, status("204 No Content", CHUNKS) + EVIL_CHUNK),
     # -- other statuses
     "304": Row("client", "HTTP 304", 1, status("304 Not Modified", LENGTH % 9)),
     "a body behind a 304": broken(NOT_HTTP, status("304 Not Modified", LENGTH % 4) + b"evil"),
     "another protocol": Row("client", "HTTP 101", 2, SWITCH + EVIL),
+    "another protocol without a name": Row("client", "HTTP 101", 2, status("101 Switching") + EVIL),
     # -- no answer
-    "seventeen interim answers": broken(MANY_INTERIM, HINT * 17 + SHORT, ANY),
-    "seventeen continues": broken(MANY_INTERIM, CONTINUE * 17 + SHORT, ANY),
-    "long interim answers": broken(LONG_INTERIM, sized(HINT_LINE, 16 * KIB + 1) + SHORT, ANY),
+    "seventeen interim answers": broken(MANY_INTERIM, HINT * 17 + SHORT),
+    "seventeen continues": broken(MANY_INTERIM, CONTINUE * 17 + SHORT),
+    "long interim answers": broken(LONG_INTERIM, sized(HINT_LINE, 16 * KIB + 1) + SHORT),
     "interim answers that are long together": broken(
-        LONG_INTERIM, sized(HINT_LINE, 8 * KIB) + sized(HINT_LINE, 8 * KIB + 1) + SHORT, ANY
+        LONG_INTERIM, sized(HINT_LINE, 8 * KIB) + sized(HINT_LINE, 8 * KIB + 1) + SHORT
     ),
     "a longer head": broken(TOO_MUCH, sized(OK + TWO, 68 * KIB) + b"ok"),
+    "nothing but sizes": broken(
+        TOO_MUCH, CHUNKED + b"10\r\n" + b"y" * 16 + b"\r\n" + b"1\r\nx\r\n" * 20_000
+    ),
     "a longer reason": broken(NOT_HTTP, b"HTTP/1.1 200 " + b"O" * 8191 + b"\r\n" + TWO + b"\r\nok"),
     "a longer header": broken(NOT_HTTP, OK + b"X-A: " + b"a" * 8188 + b"\r\n" + TWO + b"\r\nok"),
     "one header more": broken(NOT_HTTP, OK + b"X-A: 1\r\n" * 128 + TWO + b"\r\nok"),
@@ -176,7 +181,7 @@ ROWS = {
     "half a chunk, then silence": late(CHUNKED + b"9\r\nok"),
     **{
         f"a redirect of {method}, {code}": redirected(code, method)
-        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
         for code in (300, 301, 302, 303, 307, 308)
     },
 }
@@ -222,13 +227,18 @@ UNASKED = {
 }
 
 
+@pytest.mark.parametrize("at_once", [False, True], ids=["seen", "at once"])
 @pytest.mark.parametrize("what", UNASKED)
-async def test_what_nobody_asked_for_between_two_calls(what: str, secure: dict[str, Any]) -> None:
+async def test_what_nobody_asked_for_between_two_calls(
+    what: str, at_once: bool, secure: dict[str, Any]
+) -> None:
+    """Also when it lies in the socket, unread, as the next request is about to be written."""
     async with Calls() as calls, answering(SHORT, NEXT, **secure["serve"]) as target:
         assert (await calls.to(target.url, **secure["call"])).text == "ok"
         await turns()
         target.wires[0].writer.write(UNASKED[what])
-        await target.gone()
+        if not at_once:
+            await target.gone()
         after = await calls.to(target.url, **secure["call"])
         assert (after.how, after.text) == ("done", "next")
         assert len(target.wires) == 2

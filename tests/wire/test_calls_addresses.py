@@ -10,6 +10,7 @@ listens on one.
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -253,6 +254,33 @@ async def test_the_next_address_is_tried_where_one_does_not_take_it(first: str) 
     async with Calls(*LOOPBACKS) as calls, answering(SHORT) as target:
         calls.names["erp.example"] = [first, "127.0.0.1"]
         assert (await calls.to(f"http://erp.example:{target.port}/")).how == "done"
+
+
+HOLES = [("127.0.0.2", "127.0.0.1"), ("::1", "127.0.0.1"), ("127.0.0.2", "::1")]
+
+
+@pytest.mark.parametrize(("hole", "good"), HOLES)
+async def test_a_black_hole_is_not_waited_for(hole: str, good: str) -> None:
+    """The next address is tried beside it, well within a second."""
+    async with Calls(*LOOPBACKS) as calls, answering(SHORT, host=good) as target:
+        with black_hole(hole, target.port):
+            calls.names["erp.example"] = [hole, good]
+            began = time.monotonic()
+            found = await calls.to(f"http://erp.example:{target.port}/", connect_timeout_s=8.0)
+        assert found.how == "done"
+        assert time.monotonic() - began < 0.9
+        assert len(target.wires) == 1
+
+
+async def test_kinds_of_addresses_take_turns() -> None:
+    """Where one kind leads nowhere, its other addresses do not come first."""
+    async with Calls(*LOOPBACKS) as calls, answering(SHORT) as other:
+        calls.names["erp.example"] = ["127.0.0.2", "127.0.0.1", "::1"]
+        url, hole = f"http://erp.example:{other.port}/", black_hole("127.0.0.2", other.port)
+        async with answering(NEXT, host="::1", port=other.port):
+            with hole:
+                found = await calls.to(url, connect_timeout_s=8.0)
+    assert (found.how, found.text) == ("done", "next")
 
 
 async def test_a_black_hole_alone() -> None:

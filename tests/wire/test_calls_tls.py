@@ -1,5 +1,6 @@
 """Whom a call trusts, what it says to find out, and what of that two calls share."""
 
+import asyncio
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from router.model.settings import Tls
 from tests.hostile.targets import OK, SHORT, Wire, serving
-from tests.wire.calls import FIN, NEXT, Calls, Trust, answering
+from tests.wire.calls import FIN, NEXT, Calls, Trust, answering, turns
 
 CERTIFICATE, HANDSHAKE = "the certificate was not accepted", "the TLS handshake failed"
 LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -37,6 +38,7 @@ SERVERS: dict[str, Callable[[Trust], ssl.SSLContext]] = {
 ROWS = [
     # server, host, what is trusted, outcome or reason, name asked for
     ("good", "erp.example", "ca", "done", "erp.example"),
+    ("good", "ERP.Example", "ca", "done", "erp.example"),
     ("good", "erp.example.", "ca", "done", "erp.example"),
     ("good", "localhost", "ca", "done", "localhost"),
     ("good", "127.0.0.1", "ca", "done", None),
@@ -87,6 +89,21 @@ async def test_whom_a_call_trusts(
     assert how in (found.how, found.reason)
     assert len(target.requests) == (how == "done")
     assert asked == [name] or server == "TLS 1.1"
+
+
+async def test_what_is_said_before_the_request(trust: Trust) -> None:
+    """HTTP/1.1 is offered and nothing else: a server must not answer in another protocol."""
+    context, spoken = trust.server(), []
+    context.set_alpn_protocols(["h2", "http/1.1"])
+
+    async def script(wire: Wire) -> None:
+        await wire.request()
+        spoken.append(wire.writer.get_extra_info("ssl_object").selected_alpn_protocol())
+        await wire.say(SHORT)
+
+    async with Calls() as calls, serving(script, context) as (url, _):
+        assert (await calls.to(url, tls=trust.ca)).how == "done"
+    assert spoken == ["http/1.1"]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +200,7 @@ def _other(what: str, port: int, trust: Trust) -> tuple[str, dict[str, Any]]:
     [
         ("nothing", 1),
         ("the path", 1),
+        ("the case of the name", 1),
         ("the name", 2),
         ("the address", 2),
         ("the authority", 2),
@@ -234,3 +252,35 @@ async def test_a_file_that_changed_is_another_trust(trust: Trust, tmp_path: Path
         found = await calls.to(target.url, tls=tls)
         assert (found.how, found.reason) == ("network", "the TLS files cannot be used: ca.pem")
         assert len(target.requests) == 1
+
+
+async def test_no_renegotiation(trust: Trust) -> None:
+    """A server that asks for another handshake in the middle of a call ends the call."""
+    trust.server("127.0.0.1")
+    server = await asyncio.create_subprocess_exec(
+        "openssl", "s_server", "-accept", "127.0.0.1:0", "-tls1_2",
+        "-cert", str(trust.folder / "server.pem"),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+    port = (await _until_line(server.stdout, b"ACCEPT")).rpartition(b":")[2].decode().strip()
+    async with Calls() as calls:
+        call = asyncio.create_task(
+            calls.to(f"https://127.0.0.1:{port}/", tls=trust.ca, timeout_s=5.0)
+        )
+        await _until_line(server.stdout, b"content-type")
+        server.stdin.write(b"R\n")
+        await server.stdin.drain()
+        found = await call
+    server.kill()
+    await server.communicate()
+    assert found.how == "network", found
+    await turns()
+
+
+async def _until_line(stream: asyncio.StreamReader, begin: bytes) -> bytes:
+    while not (line := await stream.readline()).startswith(begin):
+        assert line, "the server ended"
+    return line

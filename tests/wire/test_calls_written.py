@@ -14,6 +14,8 @@ from tests.waiting import until
 from tests.wire.calls import CLOSE, NEXT, STAY, Answer, Calls, answering, turns
 
 MALFORMED = "the request cannot be written: a malformed URL or header"
+AGENT = b"User-Agent: webhook-rules-router\r\n"
+AUTOMATIC = AGENT + b"Accept-Encoding: identity\r\nAccept: */*\r\n"
 MIB = 1024 * 1024
 
 URLS = [
@@ -27,18 +29,27 @@ URLS = [
     ("http://erp.example:PORT/a%2Fb%20c/?q=%7B1%7D", "/a%2Fb%20c/?q=%7B1%7D", "erp.example:PORT"),
     ("http://erp.example:PORT/a#frag", "/a", "erp.example:PORT"),
     ("http://erp.example:PORT/ü b", "/%C3%BC%20b", "erp.example:PORT"),
+    ("HTTP://ERP.Example:PORT/A", "/A", "erp.example:PORT"),
     ("http://erp.example.:PORT/", "/", "erp.example:PORT"),
     ("http://a_b.example:PORT/", "/", "a_b.example:PORT"),
     ("http://bücher.example:PORT/", "/", "xn--bcher-kva.example:PORT"),
     ("http://BÜCHER.example:PORT/", "/", "xn--bcher-kva.example:PORT"),
     ("http://127.0.0.1:PORT/", "/", "127.0.0.1:PORT"),
     ("http://[::1]:PORT/", "/", "[::1]:PORT"),
+    ("http://[0:0:0:0:0:0:0:1]:PORT/", "/", "[::1]:PORT"),
 ]
 REFUSED = r"""
-    http:// ftp://127.0.0.1/ http:127.0.0.1 http://[::1 http://::1/ http://[127.0.0.1]/
-    http://h:99999/ http://h:80a/ http://h:-1/ http://h:8:0/ http://[erp.example]/
-    http://h\@erp.example/ http://@/ mailto:a@b
+    http:// ftp://127.0.0.1/ //127.0.0.1/ http:127.0.0.1 http://[::1 http://::1/ http://[127.0.0.1]/
+    http://h:99999/ http://h:0/ http://h:80a/ http://h:-1/ http://h:8:0/ http://[erp.example]/
+    http://[::1%25lo]/ http://erp..example/ http://.erp.example/ http://erp%2eexample/ http://h%00/
+    http://127.0.0.1%25lo/ http://h^/ http://h|/ http://h\@erp.example/ http://@/ mailto:a@b
 """
+UNWRITABLE = ["\r\n", "\n", "\r", "\t", "\0", "\x7f", "\udcff"]
+HEADERS = [
+    ("X-A", "one\r\nX-B: two"), ("X-A", "a\rb"), ("X-A", "a\nb"), ("X-A", "a\0b"), ("X-A", "\x7f"),
+    ("X-A", "\udcff"), ("X A", "1"), ("X-A:", "1"), ("X-Ä", "1"), ("", "1"), ("X-A\r\nX-B", "1"),
+    ("Host", "evil.example"), ("content-length", "0"), ("Transfer-Encoding", "chunked"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("url", "path", "host"), URLS)
@@ -62,6 +73,58 @@ async def test_an_address_that_is_none(url: str) -> None:
         found = await calls.to(url)
         assert (found.how, found.reason) == ("fail", MALFORMED)
         assert calls.asked == []
+
+
+@pytest.mark.parametrize("character", UNWRITABLE)
+@pytest.mark.parametrize("place", ["path", "end", "host", "user"])
+async def test_no_control_character_in_an_address(place: str, character: str) -> None:
+    """Nor is it taken out: what is left would be another address than the one that was given."""
+    async with Calls() as calls, answering(SHORT) as target:
+        port = target.port
+        found = await calls.to(
+            {
+                "path": f"http://127.0.0.1:{port}/a{character}b",
+                "end": f"http://127.0.0.1:{port}/a{character}",
+                "host": f"http://127.0.0.1{character}:{port}/",
+                "user": f"http://u{character}:w@127.0.0.1:{port}/",
+            }[place]
+        )
+        assert (found.how, found.reason) == ("fail", MALFORMED)
+        assert target.wires == []
+
+
+@pytest.mark.parametrize("header", HEADERS)
+async def test_a_header_that_could_change_the_message(header: tuple[str, str]) -> None:
+    async with Calls() as calls, answering(SHORT) as target:
+        found = await calls.to(target.url, headers=(("x-good", "1"), header))
+        assert (found.how, found.reason) == ("fail", MALFORMED)
+        assert target.wires == []
+
+
+@pytest.mark.parametrize("method", ["GET /x HTTP/1.1\r\n\r\nGET", "CONNECT", "", "GET\t"])
+async def test_a_method_that_could_change_the_message(method: str) -> None:
+    async with Calls() as calls, answering(SHORT) as target:
+        assert (await calls.to(target.url, method=method)).how == "fail"
+        assert target.wires == []
+
+
+async def test_requests_to_the_byte() -> None:
+    sent = [
+        ({"headers": (("x-one", "1"), ("X-One", "ü")), "body": b"{}"}, b"POST", AUTOMATIC,
+         b"x-one: 1\r\nX-One: \xc3\xbc\r\nContent-Length: 2\r\n\r\n{}"),
+        ({"headers": (("user-agent", "mine"), ("ACCEPT", "a/b"), ("accept-encoding", "br")),
+          "method": "GET", "body": b""}, b"GET", b"",
+         b"user-agent: mine\r\nACCEPT: a/b\r\naccept-encoding: br\r\n\r\n"),
+        *(({"headers": (), "method": method, "body": b""}, method.encode(), AUTOMATIC,
+           b"Content-Length: 0\r\n\r\n") for method in ("POST", "PUT", "PATCH", "DELETE")),
+        *(({"headers": (), "method": method, "body": b""}, method.encode(), AUTOMATIC, b"\r\n")
+          for method in ("HEAD", "OPTIONS")),
+    ]  # fmt: skip
+    async with Calls() as calls, answering(SHORT) as target:
+        host = f" /in HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n".encode()
+        for changes, method, automatic, rest in sent:
+            assert (await calls.to(f"{target.url}in", **changes)).how == "done"
+            assert target.requests[-1] == method + host + automatic + rest
 
 
 async def test_user_and_password_of_an_address() -> None:
