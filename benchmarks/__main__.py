@@ -41,6 +41,7 @@ from benchmarks import (
     stress,
     table,
     traces,
+    ways,
 )
 from benchmarks.bench import Bench, WrongFigures
 from benchmarks.figures import Figures, Row
@@ -83,6 +84,8 @@ NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "profile": profiling.profile,
     "fleet": fleet.fleet,
     "traces": traces.traces,
+    "ways": ways.ways,
+    "calls": ways.calls,
 }
 """Run by name alone, and are not recorded."""
 ALONE = {*PRESSURE, "fleet"}

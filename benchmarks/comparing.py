@@ -19,7 +19,7 @@ BAND = 0.15
 YARDSTICK = "yardstick: a push in plain Python"
 RATES = frozenset({"deliveries/s", "events/s", "jobs/s", "MB/s"})
 TIMES = frozenset({"us each", "us/event", "us/delivery", "s"})
-SIZES = frozenset({"MiB", "bytes/job", "bytes/delivery"})
+SIZES = frozenset({"MiB", "bytes/job", "bytes/delivery", "bytes/connection"})
 
 Verdict = Literal["worse", "better", "same"]
 

@@ -85,9 +85,10 @@ def echo(folder: Path) -> Iterator[int]:
 
 
 @contextmanager
-def sink(folder: Path) -> Iterator[int]:
+def sink(folder: Path, *tls: str) -> Iterator[int]:
+    """`tls`: a file with certificate and key, and perhaps `close`, after each answer."""
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "benchmarks.sink", str(port)]
+    command = [sys.executable, "-m", "benchmarks.sink", str(port), *(["", *tls] if tls else [])]
     with running(command, port, log=folder / "sink.log"):
         yield port
 

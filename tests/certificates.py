@@ -4,6 +4,7 @@ import ssl
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -55,16 +56,20 @@ class Authority:
         self.certificate = builder.sign((above or self).key, hashes.SHA256())
 
     def certify(
-        self, *hosts: str, days: tuple[float, float] = (-1, 1), bits: int = 2048
+        self,
+        *hosts: str,
+        days: tuple[float, float] = (-1, 1),
+        bits: int = 2048,
+        usage: Literal["server", "client"] = "server",
     ) -> tuple[rsa.RSAPrivateKey, bytes]:
         """A new RSA key for these hosts and its certificate (PEM) with those above it."""
         key = rsa.generate_private_key(65_537, bits)
         names = [_named(host) for host in hosts]
-        server = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+        purpose = x509.ExtendedKeyUsage([_PURPOSES[usage]])
         leaf = (
             _builder(_called(hosts[0]), self.certificate.subject, self, key.public_key(), days)
             .add_extension(x509.SubjectAlternativeName(names), critical=False)
-            .add_extension(server, critical=False)
+            .add_extension(purpose, critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .sign(self.key, hashes.SHA256())
         )
@@ -75,6 +80,10 @@ class Authority:
         return [] if self.above is None else [self.certificate, *self.above.chain()]
 
 
+_PURPOSES = {
+    "server": ExtendedKeyUsageOID.SERVER_AUTH,
+    "client": ExtendedKeyUsageOID.CLIENT_AUTH,
+}
 _SIGNS = x509.KeyUsage(
     digital_signature=False,
     content_commitment=False,

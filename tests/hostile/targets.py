@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import gzip
+import os
 import socket
+import ssl
 import struct
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,11 +34,12 @@ class Wire:
         self.written += len(data)
         await self.writer.drain()
 
-    async def request(self) -> None:
-        head = await self.reader.readuntil(b"\r\n\r\n")
+    async def request(self) -> bytes:
+        request = head = await self.reader.readuntil(b"\r\n\r\n")
         for line in head.split(b"\r\n"):
             if line.lower().startswith(b"content-length:"):
-                await self.reader.readexactly(int(line.split(b":")[1]))
+                request += await self.reader.readexactly(int(line.split(b":")[1]))
+        return request
 
     async def slowly(self, data: bytes, pause_s: float = 0.02) -> None:
         for byte in data:
@@ -49,6 +52,11 @@ class Wire:
 
     async def nothing(self) -> None:
         await asyncio.Event().wait()
+
+    def half_close(self) -> None:
+        """End what it says, over TLS without a `close_notify`, and go on reading."""
+        with socket.socket(fileno=os.dup(self.writer.get_extra_info("socket").fileno())) as raw:
+            raw.shutdown(socket.SHUT_WR)
 
     def reset(self) -> None:
         raw = self.writer.get_extra_info("socket")
@@ -331,7 +339,7 @@ async def resets_in_the_body(wire: Wire) -> None:
 @target("network")
 async def half_closes_without_an_answer(wire: Wire) -> None:
     await wire.request()
-    wire.writer.write_eof()
+    wire.half_close()
     await wire.nothing()
 
 
@@ -339,7 +347,7 @@ async def half_closes_without_an_answer(wire: Wire) -> None:
 async def half_closes_after_the_answer(wire: Wire) -> None:
     await wire.request()
     await wire.say(SHORT)
-    wire.writer.write_eof()
+    wire.half_close()
     await wire.nothing()
 
 
@@ -353,7 +361,9 @@ async def promises_to_stay_and_goes(wire: Wire) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serving(script: Script) -> AsyncIterator[tuple[str, list[Wire]]]:
+async def serving(
+    script: Script, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", port: int = 0
+) -> AsyncIterator[tuple[str, list[Wire]]]:
     """The server, as long as the block lasts: its URL, and its side of each connection."""
     wires: list[Wire] = []
     tasks: set[asyncio.Task[None]] = set()
@@ -367,9 +377,10 @@ async def serving(script: Script) -> AsyncIterator[tuple[str, list[Wire]]]:
             await script(wires[-1])
         writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    server = await asyncio.start_server(connected, host, port, ssl=tls)
+    scheme, shown = "https" if tls else "http", f"[{host}]" if ":" in host else host
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", wires
+        yield f"{scheme}://{shown}:{server.sockets[0].getsockname()[1]}/", wires
     finally:
         server.close()
         for task in tasks:
