@@ -1,14 +1,14 @@
 """Connections: when they are used again, sent over once more, given up and closed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from router.actions.plain_http.client import PlainClient
-from router.actions.plain_http.request import PlainRequest, place_of, request_of
-from router.actions.plain_http.response import HttpAnswer, TransferError
+from router.actions.http_client.client import HttpClient
+from router.actions.http_client.request import OutgoingRequest, place_of, request_of
+from router.actions.http_client.response import HttpAnswer, TransferError
 from router.egress import EgressPolicy
 from router.errors import EgressRefused
 from tests.hostile.targets import OK, SHORT, Wire, never_reads, serving
@@ -24,22 +24,22 @@ async def _nobody(_host: str) -> list[str]:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[PlainClient]:
-    made = PlainClient(EgressPolicy(), _nobody)
+async def client() -> AsyncIterator[HttpClient]:
+    made = HttpClient(EgressPolicy(), _nobody)
     yield made
     await made.close()
 
 
-def _request(url: str, **changes: Any) -> PlainRequest:
+def _request(url: str, **changes: Any) -> OutgoingRequest:
     call = an_http_call(url, **changes)
-    place = place_of(call)
+    place = place_of(url)
     assert place is not None
-    request = request_of(call, place, call.headers)
+    request = request_of(call, place, call.headers, None)
     assert request is not None
     return request
 
 
-async def _sent(client: PlainClient, url: str, **changes: Any) -> Found:
+async def _sent(client: HttpClient, url: str, **changes: Any) -> Found:
     ended: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
     client.send(_request(url, **changes), ended.set_result)
     return await ended
@@ -56,14 +56,14 @@ async def _answers(wire: Wire) -> None:
         await wire.say(SHORT)
 
 
-async def test_a_connection_serves_one_call_after_another(client: PlainClient) -> None:
+async def test_a_connection_serves_one_call_after_another(client: HttpClient) -> None:
     async with serving(_answers) as (url, wires):
         for _ in range(5):
             assert _body(await _sent(client, url)) == b"ok"
         assert len(wires) == 1
 
 
-async def test_calls_at_once_have_connections_of_their_own(client: PlainClient) -> None:
+async def test_calls_at_once_have_connections_of_their_own(client: HttpClient) -> None:
     async with serving(_answers) as (url, wires):
         for _ in range(3):
             found = await asyncio.gather(*(_sent(client, url) for _ in range(4)))
@@ -71,7 +71,7 @@ async def test_calls_at_once_have_connections_of_their_own(client: PlainClient) 
         assert len(wires) == 4
 
 
-async def test_other_ports_have_connections_of_their_own(client: PlainClient) -> None:
+async def test_other_ports_have_connections_of_their_own(client: HttpClient) -> None:
     async with serving(_answers) as (one, wires), serving(_answers) as (other, others):
         for url in (one, other, one, other):
             assert _body(await _sent(client, url)) == b"ok"
@@ -79,7 +79,7 @@ async def test_other_ports_have_connections_of_their_own(client: PlainClient) ->
 
 
 async def test_no_more_connections_are_kept_than_there_is_room_for() -> None:
-    client = PlainClient(EgressPolicy(), _nobody, idle_max=2)
+    client = HttpClient(EgressPolicy(), _nobody, idle_max=2)
     async with serving(_answers) as (url, wires):
         await asyncio.gather(*(_sent(client, url) for _ in range(4)))
         await until(lambda: len(client._open) == 2)
@@ -89,7 +89,7 @@ async def test_no_more_connections_are_kept_than_there_is_room_for() -> None:
 
 
 async def test_a_connection_that_nobody_uses_is_closed() -> None:
-    client, gone = PlainClient(EgressPolicy(), _nobody, idle_s=0.01), asyncio.Event()
+    client, gone = HttpClient(EgressPolicy(), _nobody, idle_s=0.01), asyncio.Event()
 
     async def script(wire: Wire) -> None:
         await wire.request()
@@ -105,7 +105,7 @@ async def test_a_connection_that_nobody_uses_is_closed() -> None:
         await client.close()
 
 
-async def test_a_connection_that_the_target_closed_is_not_used(client: PlainClient) -> None:
+async def test_a_connection_that_the_target_closed_is_not_used(client: HttpClient) -> None:
     async def once(wire: Wire) -> None:
         await wire.request()
         await wire.say(SHORT)
@@ -118,45 +118,7 @@ async def test_a_connection_that_the_target_closed_is_not_used(client: PlainClie
         assert client._idle == {}
 
 
-def _closing_after(answers: int) -> Callable[[Wire], Awaitable[None]]:
-    """A target whose connection takes one request more than it answers."""
-
-    async def script(wire: Wire) -> None:
-        for _ in range(answers):
-            await wire.request()
-            await wire.say(SHORT)
-        await wire.request()
-
-    return script
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_what_may_be_repeated_is_sent_once_more_over_a_new_connection(
-    client: PlainClient, method: str
-) -> None:
-    async with serving(_closing_after(1)) as (url, wires):
-        assert _body(await _sent(client, url)) == b"ok"
-        assert _body(await _sent(client, url, method=method)) == b"ok"
-        assert len(wires) == 2
-
-
-@pytest.mark.parametrize("method", ["POST", "PATCH"])
-async def test_what_may_have_been_done_is_not_sent_again(client: PlainClient, method: str) -> None:
-    async with serving(_closing_after(1)) as (url, wires):
-        assert _body(await _sent(client, url)) == b"ok"
-        found = await _sent(client, url, method=method)
-        assert isinstance(found, TransferError)
-        assert str(found) == "the connection was closed without an answer"
-        assert len(wires) == 1
-
-
-async def test_only_a_connection_that_has_served_is_worth_another(client: PlainClient) -> None:
-    async with serving(_closing_after(0)) as (url, wires):
-        assert isinstance(await _sent(client, url, method="GET"), TransferError)
-        assert len(wires) == 1
-
-
-async def test_an_answer_that_had_begun_is_not_asked_for_again(client: PlainClient) -> None:
+async def test_an_answer_that_had_begun_is_not_asked_for_again(client: HttpClient) -> None:
     async def script(wire: Wire) -> None:
         await wire.request()
         await wire.say(SHORT)
@@ -170,7 +132,7 @@ async def test_an_answer_that_had_begun_is_not_asked_for_again(client: PlainClie
 
 
 async def test_an_answer_before_the_request_was_sent_is_one_and_ends_the_connection(
-    client: PlainClient,
+    client: HttpClient,
 ) -> None:
     """What was not written yet must not become the beginning of the next request."""
 
@@ -181,7 +143,7 @@ async def test_an_answer_before_the_request_was_sent_is_one_and_ends_the_connect
 
     request = _request("http://127.0.0.1:9/")
     async with serving(script) as (url, _):
-        large = request._replace(origin=_request(url).origin, data=request.data + b"x" * 50_000_000)
+        large = request._replace(origin=_request(url).origin, rest=b"x" * 50_000_000)
         ended: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
         client.send(large, ended.set_result)
         assert _body(await ended) == b"ok"
@@ -189,7 +151,7 @@ async def test_an_answer_before_the_request_was_sent_is_one_and_ends_the_connect
 
 
 async def test_who_cancels_is_told_nothing_and_the_connection_is_closed(
-    client: PlainClient,
+    client: HttpClient,
 ) -> None:
     reached, gone = asyncio.Event(), asyncio.Event()
 
@@ -211,7 +173,7 @@ async def test_who_cancels_is_told_nothing_and_the_connection_is_closed(
 
 
 async def test_who_cancels_before_there_is_a_connection_is_told_nothing(
-    client: PlainClient,
+    client: HttpClient,
 ) -> None:
     told: list[Found] = []
     async with serving(_answers) as (url, _):
@@ -220,7 +182,7 @@ async def test_who_cancels_before_there_is_a_connection_is_told_nothing(
         assert (client._open, told) == (set(), [])
 
 
-async def test_cancelling_what_has_ended_does_nothing(client: PlainClient) -> None:
+async def test_cancelling_what_has_ended_does_nothing(client: HttpClient) -> None:
     """Its connection serves another call already."""
     async with serving(_answers) as (url, wires):
         ended: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
@@ -233,7 +195,7 @@ async def test_cancelling_what_has_ended_does_nothing(client: PlainClient) -> No
         assert len(wires) == 1
 
 
-async def test_a_later_deadline_is_kept_by_the_same_connection(client: PlainClient) -> None:
+async def test_a_later_deadline_is_kept_by_the_same_connection(client: HttpClient) -> None:
     release = asyncio.Event()
 
     async def script(wire: Wire) -> None:
@@ -258,7 +220,7 @@ async def test_a_later_deadline_is_kept_by_the_same_connection(client: PlainClie
 
 
 async def test_whoever_is_on_its_way_when_the_client_is_closed_hears_of_it() -> None:
-    client = PlainClient(EgressPolicy(), _nobody)
+    client = HttpClient(EgressPolicy(), _nobody)
     told: list[Found] = []
     async with serving(never_reads) as (url, wires):
         client.send(_request(url, method="GET"), told.append)
@@ -275,7 +237,7 @@ async def test_the_next_address_is_tried_where_one_does_not_take_it(first: str) 
     async def lookup(_host: str) -> list[str]:
         return [first, "127.0.0.1"]
 
-    client = PlainClient(EgressPolicy(["127.0.0.0/8", "::1/128"]), lookup)
+    client = HttpClient(EgressPolicy(["127.0.0.0/8", "::1/128"]), lookup)
     async with serving(_answers) as (url, _):
         assert _body(await _sent(client, url.replace("127.0.0.1", "erp.example"))) == b"ok"
         await client.close()
@@ -285,7 +247,7 @@ async def test_what_a_name_leads_to_is_checked_address_by_address() -> None:
     async def lookup(_host: str) -> list[str]:
         return ["10.0.0.1", "127.0.0.1"]
 
-    client = PlainClient(EgressPolicy(), lookup)
+    client = HttpClient(EgressPolicy(), lookup)
     async with serving(_answers) as (url, wires):
         found = await _sent(client, url.replace("127.0.0.1", "erp.example"))
         assert isinstance(found, EgressRefused)
@@ -297,7 +259,7 @@ async def test_what_should_never_happen_is_told_as_it_is() -> None:
     async def broken(_host: str) -> list[str]:
         raise RuntimeError("a defect")
 
-    client = PlainClient(EgressPolicy(), broken)
+    client = HttpClient(EgressPolicy(), broken)
     found = await _sent(client, "http://erp.example/")
     assert isinstance(found, RuntimeError)
     await client.close()
