@@ -130,13 +130,6 @@ async def test_no_redirect_is_followed(
     assert len(sink.seen) == 1
 
 
-@pytest.mark.parametrize("path", ["hang", "drip"])
-async def test_the_time_limit_ends_it(sink: Sink, action: HttpAction, path: str) -> None:
-    outcome = await action.run(an_http_call(f"{sink.url}/{path}", timeout_s=0.15), a_job())
-    assert isinstance(outcome, RetryOutcome)
-    assert outcome.failure == "timeout"
-
-
 async def test_an_endless_answer_is_cut_and_closed(sink: Sink, action: HttpAction) -> None:
     outcome = await action.run(an_http_call(f"{sink.url}/huge"), a_job())
     assert isinstance(outcome, Done)
@@ -382,18 +375,6 @@ def test_an_idempotency_key_is_no_credential() -> None:
 def test_an_address_with_a_secret_is_masked_whole_and_without_its_host() -> None:
     call = an_http_call("https://h.example/a/s3cr3t?x=1", shown_url="https://h.example/a/***")
     assert credentials(call)[-2:] == ("https://h.example/a/s3cr3t?x=1", "a/s3cr3t?x=1")
-
-
-@pytest.mark.parametrize("method", METHODS)
-async def test_a_call_without_a_body_has_no_body(
-    sink: Sink, action: HttpAction, method: str
-) -> None:
-    call = an_http_call(f"{sink.url}/status/200", method=method, headers=(), body=b"")
-    assert isinstance(await action.run(call, a_job()), Done)
-    names = {name.lower() for name, _ in sink.seen[-1].headers}
-    assert ("content-length" in names) is (method not in {"GET", "HEAD", "OPTIONS"})
-    assert "content-type" not in names
-    assert "transfer-encoding" not in names
 
 
 @pytest.mark.parametrize("number", [None, 0, -2, 111])
