@@ -55,7 +55,7 @@ LOOP = {
     "pump and settle": ("router/dispatch/",),
     "render": ("router/rules/render.py:", "router/dispatch/rules_port.py:", "router/kinds/"),
     "run of the action": ("router/actions/", "router/wiring/action_table.py:", "router/egress.py:"),
-    "HTTP client": ("router/actions/plain_http/", "aiohttp/", "yarl/", "multidict/"),
+    "HTTP client": ("router/actions/http_client/",),
     "observers": ("router/wiring/observers.py:",),
     "log lines": ("router/log/", "structlog/"),
     "counters": ("router/metrics/", "prometheus_client/"),

@@ -15,7 +15,7 @@ from tests import ledger
 
 CHECKS = 7
 READY_S = 60.0
-HEAVY = ("litestar", "aiohttp", "structlog")
+HEAVY = ("litestar", "structlog")
 """Packages that `check` must not wait for."""
 
 

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from router.actions.plain_http.response import HttpAnswer
+from router.actions.http_client.response import HttpAnswer
 from router.kinds.http import HttpCall
 from router.kinds.json_results import holds_json, json_of
 from router.log import MASK, Redactor

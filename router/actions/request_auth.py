@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import functools
 import hashlib
 import hmac
 import os
@@ -65,14 +66,17 @@ class Contexts:
 
     def __init__(self) -> None:
         self._made: dict[object, ssl.SSLContext] = {}
+        self._usual = _usual()
 
-    def of(self, tls: Tls, key: str | None) -> ssl.SSLContext:
+    def of(self, tls: Tls | None, key: str | None) -> ssl.SSLContext:
         """
         The settings for one target. Certificates are always checked.
 
         Raises:
             UnusableFilesError: a file cannot be read or used.
         """
+        if tls is None:
+            return self._usual
         try:
             stamps = tuple(_stamp(path) for path in (tls.ca, tls.cert, tls.key) if path)
             digest = hashlib.sha256(key.encode()).digest() if key else None
@@ -91,8 +95,21 @@ def _stamp(path: str) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
+@functools.cache
+def _usual() -> ssl.SSLContext:
+    """What every target without settings of its own is called with: 20 ms, once a process."""
+    return _trusting(None)
+
+
+def _trusting(authorities: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=authorities)
+    context.set_alpn_protocols(["http/1.1"])
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    return context
+
+
 def _context(tls: Tls, key: str | None) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=tls.ca)
+    context = _trusting(tls.ca)
     if tls.cert is None:
         return context
     if key is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,7 @@ from tests.sim.makers import a_job, a_shell_call, an_http_call
 from tests.sink import running_sink
 
 CANARY = "s3cr3t-canary-9f2e"
-AIOHTTP = "http over aiohttp"
-EVERY = (*KINDS, AIOHTTP)
-WAITING = tuple(name for name in EVERY if name == AIOHTTP or not KINDS[name].local)
+WAITING = tuple(name for name in KINDS if not KINDS[name].local)
 PLUGIN = """
 def good(event, context): return 1
 def bad(event, context): raise ValueError("bad")
@@ -93,26 +91,21 @@ async def cases(tmp_path: Path) -> AsyncIterator[dict[str, Case]]:
                 log, LogCall("hi"), a_shell_call("true"), lambda _: LogCall(""), LogCall(""), lines
             ),
         }
-        made[AIOHTTP] = replace(made["http"], action=HttpAction(EgressPolicy(), plain=False))
         yield made
         for case in made.values():
             await case.action.close()
 
 
-def _job(kind: str) -> Job:
-    return a_job(kind="http" if kind == AIOHTTP else kind)
-
-
-@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_success(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    assert isinstance(await case.action.run(case.good, _job(kind)), Done)
+    assert isinstance(await case.action.run(case.good, a_job(kind=kind)), Done)
 
 
-@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_failure_is_an_outcome_never_an_exception(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    outcome = await case.action.run(case.bad, _job(kind))
+    outcome = await case.action.run(case.bad, a_job(kind=kind))
     assert isinstance(outcome, RetryOutcome | FailOutcome)
     assert outcome.reason
 
@@ -121,7 +114,7 @@ async def test_failure_is_an_outcome_never_an_exception(cases: dict[str, Case], 
 async def test_the_time_limit(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
     async with asyncio.timeout(30):
-        outcome = await case.action.run(case.endless(0.1), _job(kind))
+        outcome = await case.action.run(case.endless(0.1), a_job(kind=kind))
     assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "timeout"
 
@@ -129,7 +122,7 @@ async def test_the_time_limit(cases: dict[str, Case], kind: str) -> None:
 @pytest.mark.parametrize("kind", WAITING)
 async def test_cancelling_leaves_as_a_cancellation(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    task = asyncio.create_task(case.action.run(case.endless(60), _job(kind)))
+    task = asyncio.create_task(case.action.run(case.endless(60), a_job(kind=kind)))
     for _ in range(5):
         await asyncio.sleep(0)
     task.cancel()
@@ -140,15 +133,15 @@ async def test_cancelling_leaves_as_a_cancellation(cases: dict[str, Case], kind:
 @pytest.mark.parametrize("kind", WAITING)
 async def test_no_secret_in_outcomes(cases: dict[str, Case], kind: str) -> None:
     case = cases[kind]
-    assert CANARY not in repr(await case.action.run(case.leaky, _job(kind)))
+    assert CANARY not in repr(await case.action.run(case.leaky, a_job(kind=kind)))
     assert CANARY not in repr(case.leaky)
 
 
 @pytest.mark.parametrize("kind", WAITING)
 async def test_a_dry_action_of_any_kind_touches_nothing(cases: dict[str, Case], kind: str) -> None:
-    outcome = await DryAction().run(cases[kind].leaky, _job(kind))
+    outcome = await DryAction().run(cases[kind].leaky, a_job(kind=kind))
     assert isinstance(outcome, Done)
-    assert outcome.result["kind"] == _job(kind).kind
+    assert outcome.result["kind"] == a_job(kind=kind).kind
     assert CANARY not in repr(outcome)
 
 

@@ -2,7 +2,7 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py`, `seams.py`, `plain_http.py`, `short_way.py`,
+`borders.py`, `seams.py`, `http_client.py`, `short_way.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
@@ -26,6 +26,7 @@ from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
 from tests.defects.for_all_nodes import FOR_ALL_NODES
+from tests.defects.http_client import HTTP_CLIENT
 from tests.defects.importing import IMPORTING
 from tests.defects.known_events import KNOWN_EVENTS
 from tests.defects.missed import MISSED
@@ -36,7 +37,6 @@ from tests.defects.other_rules import OTHER_RULES
 from tests.defects.packed_bodies import PACKED_BODIES
 from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.peoples_data import PEOPLES_DATA
-from tests.defects.plain_http import PLAIN_HTTP
 from tests.defects.private_names import PRIVATE_NAMES
 from tests.defects.proved_elsewhere import PROVED_ELSEWHERE
 from tests.defects.proving_functions import PROVING_FUNCTIONS
@@ -62,7 +62,7 @@ ALL = (
     *CONDITIONS,
     *BORDERS,
     *SEAMS,
-    *PLAIN_HTTP,
+    *HTTP_CLIENT,
     *SHORT_WAY,
     *RENDERING,
     *FOR_ALL_NODES,

@@ -143,7 +143,7 @@ EGRESS = (
             "        if not literal and any(face in _METADATA for face in faces):\n",
         ),
         "unit/test_egress.py::test_metadata_is_never_called",
-        "unit/actions/test_ssrf.py::test_metadata_as_a_host_whatever_is_allowed",
+        "wire/test_calls_addresses.py::test_metadata_as_a_host_whatever_is_allowed",
     ),
     defect(
         65,
@@ -168,25 +168,40 @@ EGRESS = (
         66,
         "one allowed answer opens the others",
         Edit(
-            "router/actions/http.py",
-            "if aim.tried else error\n            raise\n",
-            "if aim.tried else error\n            if not aim.tried:\n                raise\n",
+            "router/actions/http_client/dialling.py",
+            "        self._egress.check(address, host, literal="
+            "is_written(address, host, (host,)))\n",
+            "        from contextlib import suppress\n\n"
+            '        opened = self.__dict__.setdefault("opened", set())\n'
+            "        with suppress(*[EgressRefused] * (host in opened)):\n"
+            "            self._egress.check(address, host, literal="
+            "is_written(address, host, (host,)))\n"
+            "        opened.add(host)\n",
         ),
-        "unit/actions/test_ssrf.py::test_a_refused_answer_is_refused_behind_one_that_was_allowed",
+        "wire/test_calls_addresses.py::test_behind_an_allowed_answer_where_nobody_is",
     ),
     defect(
         67,
         "the environment names a proxy",
-        Edit("router/actions/http.py", "trust_env=False,", "trust_env=True,"),
-        "unit/actions/test_http.py::test_the_environment_names_no_proxy",
+        Edit(
+            "router/actions/http_client/dialling.py",
+            "        addresses = await self._addresses_of(host)\n",
+            "        from os import environ\n"
+            "        from urllib.parse import urlsplit\n\n"
+            '        if proxy := environ.get("http_proxy"):\n'
+            "            port = urlsplit(proxy).port or 80\n"
+            '            host = urlsplit(proxy).hostname or ""\n'
+            "        addresses = await self._addresses_of(host)\n",
+        ),
+        "wire/test_calls_addresses.py::test_the_environment_names_no_proxy",
     ),
     defect(
         68,
         "what was not written counts as written",
         Edit(
             "router/egress.py",
-            "    if found is None or host.lower() not in written:\n        return False\n",
-            "    if found is None:\n        return False\n",
+            "return found == literal_address(host) or (is_local_name(host) and found.is_loopback)",
+            "return found == literal_address(host) or found.is_loopback",
         ),
         "unit/actions/test_http.py::test_odd_spellings_of_loopback_are_refused",
     ),
@@ -194,7 +209,7 @@ EGRESS = (
         69,
         "an answer of any length is kept",
         Edit(
-            "router/actions/plain_http/response.py",
+            "router/actions/http_client/response.py",
             "ANSWER_MAX = 64 * 1024\n",
             "ANSWER_MAX = 1 << 40\n",
         ),
@@ -324,8 +339,14 @@ TARGETS = (
         "a redirect is followed for GET",
         Edit(
             "router/actions/http.py",
-            "allow_redirects=False",
-            'allow_redirects=call.method == "GET"',
+            "        try:\n            outcome: Outcome | Exception = self._classed",
+            '        if call.method == "GET" and 300 <= getattr(found, "status", 0) < 400:\n'
+            "            from urllib.parse import urljoin\n\n"
+            "            import msgspec\n\n"
+            '            url = urljoin(call.url, dict(found.headers)["location"])\n'
+            "            self._begun(msgspec.structs.replace(call, url=url), None, ended)\n"
+            "            return\n"
+            "        try:\n            outcome: Outcome | Exception = self._classed",
         ),
         "unit/actions/test_http.py::test_no_redirect_is_followed",
     ),
@@ -353,24 +374,22 @@ TARGETS = (
         84,
         "answers are parsed without a bound on what comes beside their content",
         Edit(
-            "router/actions/http.py",
-            "response_bounds.BoundedConnector(",
-            "aiohttp.TCPConnector(",
+            "router/actions/http_client/response.py",
+            "if (excess := self._excess()) is not None:",
+            "if (excess := None) is not None:",
         ),
-        "unit/actions/test_response_bounds.py::test_how_many_interim_answers",
-        "unit/actions/test_response_bounds.py::test_how_many_bytes_of_interim_answers",
-        "unit/actions/test_response_bounds.py::test_a_long_head_is_taken_and_a_longer_one_is_not",
+        "wire/test_calls.py::test_an_answer",
     ),
     defect(
         85,
         "all that lies in a socket is parsed in one turn of the loop",
         Edit(
-            "router/actions/plain_http/response.py",
+            "router/actions/http_client/response.py",
             "PIECE = 4 * 1024\n",
             "PIECE = 256 * 1024\n",
         ),
-        "unit/actions/test_response_bounds.py::"
-        "test_of_all_that_lies_in_the_socket_only_a_piece_is_parsed",
+        "unit/actions/http_client/test_response.py::"
+        "test_no_more_than_a_piece_behind_too_much_is_parsed",
     ),
     defect(
         86,

@@ -176,7 +176,17 @@ PUBLISHED = (
     defect(
         16,
         "a redirect is followed",
-        Edit("router/actions/http.py", "allow_redirects=False", "allow_redirects=True"),
+        Edit(
+            "router/actions/http.py",
+            "        try:\n            outcome: Outcome | Exception = self._classed",
+            "        if isinstance(found, HttpAnswer) and 300 <= found.status < 400:\n"
+            "            from urllib.parse import urljoin\n\n"
+            "            import msgspec\n\n"
+            '            url = urljoin(call.url, dict(found.headers)["location"])\n'
+            "            self._begun(msgspec.structs.replace(call, url=url), None, ended)\n"
+            "            return\n"
+            "        try:\n            outcome: Outcome | Exception = self._classed",
+        ),
         "unit/actions/test_http.py::test_a_hostile_target",
     ),
     defect(
@@ -188,7 +198,7 @@ PUBLISHED = (
             "        await self._lookup(host)\n"
             "        if not (found := await self._lookup(host)):\n",
         ),
-        "unit/actions/test_ssrf.py::test_what_was_checked_is_what_is_connected_to",
+        "wire/test_calls_addresses.py::test_what_was_checked_is_what_is_connected_to",
     ),
     defect(
         18,
@@ -199,7 +209,7 @@ PUBLISHED = (
             "def _is_public(address: Address) -> bool:\n    return address.is_global\n",
         ),
         "unit/test_egress.py::test_names_may_not_lead_to_private_addresses",
-        "unit/actions/test_ssrf.py::test_as_the_answer_to_a_name",
+        "wire/test_calls_addresses.py::test_as_the_answer_to_a_name",
     ),
     defect(
         19,

@@ -1,22 +1,29 @@
 """What tests of several actions share."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 import pytest
+import uvloop
 
 from router.actions.http import HttpAction
 from router.egress import EgressPolicy
 
+BOTH_LOOPS = {"test_client", "test_request_auth"}
 
-@pytest.fixture(params=["plain", "aiohttp"])
-def plain(request: pytest.FixtureRequest) -> bool:
-    """Each of the http action's clients in turn: what one of them does, the other does too."""
-    return bool(request.param == "plain")
+
+def pytest_asyncio_loop_factories(
+    config: Any, item: Any
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """What lives by how connections end, and by TLS, runs on both loops: they differ there."""
+    loops = {"asyncio": asyncio.new_event_loop}
+    return loops | {"uvloop": uvloop.new_event_loop} if item.path.stem in BOTH_LOOPS else loops
 
 
 @pytest.fixture
-async def action(plain: bool) -> AsyncIterator[HttpAction]:
-    """The http action with that client, closed at the end."""
-    made = HttpAction(EgressPolicy(), plain=plain)
+async def action() -> AsyncIterator[HttpAction]:
+    """The http action, closed at the end."""
+    made = HttpAction(EgressPolicy())
     yield made
     await made.close()

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from router.actions.http import HttpAction
 from router.actions.request_auth import CONTEXTS_MAX, Contexts, UnusableFilesError, signatures
 from router.egress import EgressPolicy
-from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from router.model.job import Done, FailOutcome, Outcome
 from router.model.settings import Sign, Tls
 from tests.sim.makers import a_job, an_http_call
 from tests.sink import Sink, running_sink
@@ -198,15 +198,6 @@ async def _called(url: str, tls: Tls | None, key: str | None = None) -> Outcome:
     return outcome
 
 
-async def test_an_authority_and_a_certificate_of_one_s_own(
-    authority: Authority, server: TlsServer
-) -> None:
-    cert, key = map(str, authority.issue("client"))
-    outcome = await _called(server.url, Tls(ca=str(authority.pem), cert=cert, key=key))
-    assert isinstance(outcome, Done), outcome
-    assert outcome.result["text"] == "client"
-
-
 async def test_the_key_may_be_a_secret_and_never_lies_about(
     authority: Authority, server: TlsServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -218,44 +209,6 @@ async def test_the_key_may_be_a_secret_and_never_lies_about(
     outcome = await _called(server.url, tls, key.read_text())
     assert isinstance(outcome, Done), outcome
     assert list(folder.iterdir()) == []
-
-
-async def test_key_and_certificate_in_one_file(authority: Authority, server: TlsServer) -> None:
-    cert, key = authority.issue("client")
-    cert.write_bytes(cert.read_bytes() + key.read_bytes())
-    outcome = await _called(server.url, Tls(ca=str(authority.pem), cert=str(cert)))
-    assert isinstance(outcome, Done), outcome
-
-
-async def test_a_server_that_another_authority_vouches_for_gets_nothing(
-    authority: Authority, server: TlsServer, tmp_path: Path
-) -> None:
-    cert, key = map(str, authority.issue("client"))
-    other = str(Authority(tmp_path, "other").pem)
-    for tls in (None, Tls(ca=other), Tls(cert=cert, key=key)):
-        outcome = await _called(server.url, tls)
-        assert isinstance(outcome, RetryOutcome)
-        assert (outcome.failure, outcome.reason) == ("network", "the certificate was not accepted")
-    assert server.requests == 0
-
-
-async def test_without_the_client_s_certificate_the_server_refuses(
-    authority: Authority, server: TlsServer
-) -> None:
-    outcome = await _called(server.url, Tls(ca=str(authority.pem)))
-    assert isinstance(outcome, RetryOutcome)
-    assert outcome.failure == "network"
-
-
-async def test_connections_with_a_certificate_serve_nobody_else(
-    authority: Authority, server: TlsServer
-) -> None:
-    cert, key = map(str, authority.issue("client"))
-    action = HttpAction(EgressPolicy())
-    whole, bare = Tls(str(authority.pem), cert, key), Tls(str(authority.pem))
-    assert isinstance(await action.run(an_http_call(server.url, tls=whole), a_job()), Done)
-    assert isinstance(await action.run(an_http_call(server.url, tls=bare), a_job()), RetryOutcome)
-    await action.close()
 
 
 @pytest.mark.parametrize("what", ["absent", "nonsense", "encrypted"])

@@ -14,7 +14,6 @@ from tests.unit.cli.conftest import EXAMPLE, ROOT, Router
 FORBIDDEN = (
     "asyncio",
     "litestar",
-    "aiohttp",
     "structlog",
     "cryptography",
     "rich",

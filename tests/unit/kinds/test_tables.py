@@ -45,7 +45,7 @@ EXCUSED = {
     "model/settings.py": "the limits that a rules file settles",
     "actions/request_auth.py": "signs http calls",
     "actions/kept_response.py": "keeps answers to http calls",
-    "actions/plain_http/request.py": "writes http calls",
+    "actions/http_client/request.py": "writes http calls",
     "actions/process_limits.py": "limits shell calls",
     "actions/live_output.py": "follows shell calls",
     "config/kinds/repository_dispatch.py": "is an http call",

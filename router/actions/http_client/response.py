@@ -1,8 +1,7 @@
 """
 An answer, read from bytes as they come, within bounds that hold before it is whole.
 
-The parser is the one that aiohttp is built on, as lenient as it is there: what one of them takes
-for an answer, the other does too.
+The parser is llhttp, made as lenient as targets need that no usual client refuses.
 """
 
 import os
@@ -22,17 +21,6 @@ FIELD_MAX = 8190
 FIELDS_MAX = 128
 SWITCHING = 101
 _WITHOUT_BODY = frozenset({SWITCHING, 204, 304})
-
-TOO_MUCH_FRAMING = f"the answer has more than {FRAMING_MAX // 1024} KiB of headers and chunk sizes"
-
-
-def interim_excess(answers: int, size: int) -> str | None:
-    """What there is too much of, when so many interim answers of so many bytes in all came."""
-    if answers > INTERIM_MAX:
-        return f"more than {INTERIM_MAX} interim answers (1xx) came"
-    if size > INTERIM_BYTES_MAX:
-        return f"more than {INTERIM_BYTES_MAX // 1024} KiB of interim answers (1xx) came"
-    return None
 
 
 class TransferError(Exception):
@@ -64,8 +52,9 @@ class ResponseReader:
         )
         self.expect()
 
-    def expect(self) -> None:
-        """A request is about to be sent."""
+    def expect(self, *, bare: bool = False) -> None:
+        """A request is about to be sent. A `bare` answer has no body, whatever it says: HEAD's."""
+        self._bare = bare
         self._received = self._content = self._interim = self._interim_bytes = self._reason = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
@@ -77,7 +66,7 @@ class ResponseReader:
         """Whether anything came of an answer."""
         return self._received > 0
 
-    def feed(self, data: bytes) -> HttpAnswer | None:
+    def feed(self, data: bytes | memoryview) -> HttpAnswer | None:
         """
         The answer, once it is whole or longer than what is kept of it.
 
@@ -106,7 +95,7 @@ class ResponseReader:
             raise TransferError("the connection was closed without an answer")
         raise TransferError("the connection broke" + errno_words(broke))
 
-    def _fed(self, piece: bytes) -> HttpAnswer | None:
+    def _fed(self, piece: bytes | memoryview) -> HttpAnswer | None:
         self._received += len(piece)
         begun = self._status
         try:
@@ -118,6 +107,7 @@ class ResponseReader:
             if self._status != SWITCHING and not (begun and self._whole):
                 raise TransferError("the answer is not acceptable HTTP") from None
         if (excess := self._excess()) is not None:
+            self.reusable = False
             raise TransferError(excess)
         if self._whole or self._content > ANSWER_MAX:
             return self._answer()
@@ -125,9 +115,13 @@ class ResponseReader:
 
     def _excess(self) -> str | None:
         """What there is too much of."""
-        if (excess := interim_excess(self._interim, self._interim_bytes)) is not None:
-            return excess
-        return TOO_MUCH_FRAMING if self._received - self._content > FRAMING_MAX else None
+        if self._interim > INTERIM_MAX:
+            return f"more than {INTERIM_MAX} interim answers (1xx) came"
+        if self._interim_bytes > INTERIM_BYTES_MAX:
+            return f"more than {INTERIM_BYTES_MAX // 1024} KiB of interim answers (1xx) came"
+        if self._received - self._content > FRAMING_MAX:
+            return f"the answer has more than {FRAMING_MAX // 1024} KiB of headers and chunk sizes"
+        return None
 
     def _answer(self) -> HttpAnswer:
         chunks = self._chunks
@@ -184,7 +178,7 @@ class ResponseReader:
             self._headers.clear()
             return
         self._status = status
-        self._whole = status in _WITHOUT_BODY
+        self._whole = self._bare or status in _WITHOUT_BODY
 
     def on_body(self, part: bytes) -> None:
         """A part of a body: of the final answer's, if that has one."""
@@ -196,7 +190,8 @@ class ResponseReader:
         """The end of an answer."""
         if self._status and not self._beyond:
             self._whole = True
-            self.reusable = self._parser.should_keep_alive() and self._status != SWITCHING
+            keeps = self._parser.should_keep_alive() and self._status != SWITCHING
+            self.reusable = keeps and not self._bare  # whose body the parser would wait for
 
 
 def errno_words(error: BaseException) -> str:
