@@ -7,9 +7,9 @@ from http import HTTPStatus
 from typing import Any
 
 from router.cli.importing.conditions import NULL
-from router.cli.importing.hooks_file import Hook, Parameter
+from router.cli.importing.hooks_file import Hook, HookParameter
 from router.cli.importing.request_values import RequestValues, literal
-from router.cli.importing.sender import Sender, proves
+from router.cli.importing.sender import ImportedSender, proves
 from router.cli.importing.trigger_rule import Trigger
 from router.config.spelling import GIVEN_VARIABLE
 
@@ -45,7 +45,7 @@ def shell_of(hook: Hook, values: RequestValues) -> dict[str, Any]:
     return {"argv": argv, "stdin": "none", **given_keys, "timeout": _TIMEOUT}
 
 
-def _variable(hook: Hook, given: Parameter, name: str = "") -> str:
+def _variable(hook: Hook, given: HookParameter, name: str = "") -> str:
     found = given.envname or f"HOOK_{name or given.name}"
     if GIVEN_VARIABLE.fullmatch(found):
         return found
@@ -93,10 +93,10 @@ class _Unmade(Exception):
     """No request can be made that is sure to fit."""
 
 
-class Trials:
+class HookTrials:
     """Tests of a hook: a request that runs it, and a forged one that does not."""
 
-    def __init__(self, hook: Hook, sender: Sender) -> None:
+    def __init__(self, hook: Hook, sender: ImportedSender) -> None:
         self._hook, self._sender = hook, sender
         self._payload, self._headers = dict[str, Any](), dict[str, str]()
 
@@ -134,7 +134,7 @@ class Trials:
             raise _Unmade
         return [rule]
 
-    def _put(self, parameter: Parameter, value: str, *, needed: bool = False) -> str:
+    def _put(self, parameter: HookParameter, value: str, *, needed: bool = False) -> str:
         """The text at this place of the payload: what is there already, else this."""
         if needed and parameter.source == "header":
             self._headers[parameter.name.lower()] = value
@@ -153,7 +153,7 @@ class Trials:
             raise _Unmade
         return found
 
-    def _argument(self, given: Parameter) -> str:
+    def _argument(self, given: HookParameter) -> str:
         """What the command is given."""
         if given.source == "string":
             return given.name

@@ -35,13 +35,13 @@ _MARKED = re.compile("([\ue000-\ue002])([^\ue003]+)\ue003+")
 """A call of a template as a text of the same length, which neither JSON nor YAML minds."""
 
 
-class Text(str):
+class HookText(str):
     """A text of a hook. What a template's call names has its `kind`: env, credential or file."""
 
     node: Node
     kind: str
 
-    def __new__(cls, text: str, node: Node, kind: str = "") -> "Text":
+    def __new__(cls, text: str, node: Node, kind: str = "") -> "HookText":
         """At this place of the file."""
         self = super().__new__(cls, text)
         self.node, self.kind = node, kind
@@ -53,30 +53,30 @@ class Text(str):
         return self.lower() in ("y", "yes", "on", "true")
 
 
-class Secret(Text):
+class Secret(HookText):
     """A text that a template's call may give."""
 
 
-class Part(msgspec.Struct, frozen=True, eq=False):
+class HookPart(msgspec.Struct, frozen=True, eq=False):
     """A mapping of a hook: its place, and the values of the keys that webhook knows."""
 
     node: Node
 
 
-class Header(Part, frozen=True, eq=False):
+class Header(HookPart, frozen=True, eq=False):
     """A header of the answer."""
 
-    name: Text
-    value: Text
+    name: HookText
+    value: HookText
 
 
-class Parameter(Part, frozen=True, eq=False):
+class HookParameter(HookPart, frozen=True, eq=False):
     """A value of the request, or a fixed one."""
 
-    source: Text
-    name: Text
-    envname: Text
-    base64decode: Text
+    source: HookText
+    name: HookText
+    envname: HookText
+    base64decode: HookText
 
     @property
     def place(self) -> str:
@@ -94,40 +94,40 @@ class Parameter(Part, frozen=True, eq=False):
         return self.place in ("header", "query")
 
 
-class Match(Part, frozen=True, eq=False):
+class Match(HookPart, frozen=True, eq=False):
     """What a trigger rule asks of a request."""
 
-    type: Text
-    regex: Text
+    type: HookText
+    regex: HookText
     secret: Secret
     value: Secret
-    parameter: Parameter
-    ip_range: Text
+    parameter: HookParameter
+    ip_range: HookText
 
 
-PartT = TypeVar("PartT", bound=Part)
+PartT = TypeVar("PartT", bound=HookPart)
 
 
 class Hook:
     """One hook; it is `taken` over until something in it cannot be said."""
 
-    id: Text
-    execute_command: Text
-    command_working_directory: Text
-    response_message: Text
+    id: HookText
+    execute_command: HookText
+    command_working_directory: HookText
+    response_message: HookText
     response_headers: list[Header]
-    include_command_output_in_response: Text
+    include_command_output_in_response: HookText
     include_command_output_in_response_on_error: Node | None
-    pass_environment_to_command: list[Parameter]
-    pass_arguments_to_command: list[Parameter]
-    pass_file_to_command: list[Parameter]
-    parse_parameters_as_json: list[Parameter]
+    pass_environment_to_command: list[HookParameter]
+    pass_arguments_to_command: list[HookParameter]
+    pass_file_to_command: list[HookParameter]
+    parse_parameters_as_json: list[HookParameter]
     trigger_rule: Node | None
-    trigger_rule_mismatch_http_response_code: Text
-    trigger_signature_soft_failures: Text
-    incoming_payload_content_type: Text
-    success_http_response_code: Text
-    http_methods: list[Text]
+    trigger_rule_mismatch_http_response_code: HookText
+    trigger_signature_soft_failures: HookText
+    incoming_payload_content_type: HookText
+    success_http_response_code: HookText
+    http_methods: list[HookText]
 
     def __init__(self, report: Report, node: Node) -> None:
         self._report, self.node, self.taken = report, node, True
@@ -184,24 +184,24 @@ class Hook:
             return [self._value(inner, one, one) for one in self.items(node)]
         if not isinstance(shape, type):
             return node
-        if issubclass(shape, Part):
+        if issubclass(shape, HookPart):
             return self.part(shape, node, around)
-        return Text("", around) if node is None else self._text(node, shape is Secret)
+        return HookText("", around) if node is None else self._text(node, shape is Secret)
 
-    def _text(self, node: Node, secret: bool) -> Text:
+    def _text(self, node: Node, secret: bool) -> HookText:
         """As webhook's own reader of YAML 1.1 makes it."""
         if not isinstance(node, Scalar):
             self.note(node, "not-text")
-            return Text("", node)
+            return HookText("", node)
         if secret and (call := _MARKED.fullmatch(node.value)):
-            return Text(call[2], node, _KINDS[call[1]])
+            return HookText(call[2], node, _KINDS[call[1]])
         if _MARKED.search(node.value):
             self.note(node, "call")
         found = None if node.style else _resolved(node.value)
         if isinstance(found, float):
             self.note(node, "number")
         text = str(found).lower() if isinstance(found, int) else node.value
-        return Text("" if _is_null(node) else text, node)
+        return HookText("" if _is_null(node) else text, node)
 
 
 def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report, list[Hook]]:

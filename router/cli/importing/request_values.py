@@ -2,7 +2,7 @@
 
 import re
 
-from router.cli.importing.hooks_file import Hook, Parameter
+from router.cli.importing.hooks_file import Hook, HookParameter
 from router.cli.importing.trigger_rule import Trigger
 from router.expressions import encode_json
 from router.expressions.changes import quoted_step
@@ -34,7 +34,7 @@ class RequestValues:
             if one.place not in ("payload", "query") or not one.name.isidentifier():
                 hook.note(one.node, "within-json")
 
-    def paths(self, parameter: Parameter) -> list[str]:
+    def paths(self, parameter: HookParameter) -> list[str]:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
         place, name = parameter.place, str(parameter.name)
         first, _, rest = name.partition(".")
@@ -54,7 +54,7 @@ class RequestValues:
         self._hook.note(parameter.node, note, source=place)
         return []
 
-    def template(self, parameter: Parameter) -> str:
+    def template(self, parameter: HookParameter) -> str:
         """Its text as an action writes it, empty where there is no value."""
         if parameter.source == "string":
             return literal(parameter.name)
@@ -63,7 +63,7 @@ class RequestValues:
         found = f"default({merged(self.paths(parameter))}, '')"
         return f"{{{{ {found} }}}}" if parameter.is_text else f"{{{{ to_string({found}) }}}}"
 
-    def _header(self, parameter: Parameter) -> str:
+    def _header(self, parameter: HookParameter) -> str:
         name = parameter.name.lower()
         if _REMOVED.fullmatch(name):
             self._hook.note(parameter.node, "removed-header", name=parameter.name)

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from router.cli.importing.hooks_file import Hook, Parameter, Text
+from router.cli.importing.hooks_file import Hook, HookParameter, HookText
 from router.cli.importing.request_values import RequestValues
 from router.cli.importing.trigger_rule import Trigger
 from router.secrets import WEAK_BYTES
@@ -46,12 +46,12 @@ _TELLS = re.compile(
 _PLACE = re.compile(r"[\w-]+", re.ASCII)
 
 
-def named(parameter: Parameter) -> bool:
+def named(parameter: HookParameter) -> bool:
     """Whether its name says that it shows who sends."""
     return bool(_PROVES.search(parameter.name))
 
 
-def proves(parameter: Parameter) -> bool:
+def proves(parameter: HookParameter) -> bool:
     """Whether a fixed value of it is a token: by its place, in the payload by its name."""
     if parameter.place == "payload":
         return named(parameter) and "." not in parameter.name
@@ -63,10 +63,10 @@ class Proof(msgspec.Struct, frozen=True):
     """One match that proves: the ways in which it may be shown, and its secret."""
 
     ways: tuple[dict[str, Any], ...]
-    secret: Text
+    secret: HookText
 
 
-class Sender:
+class ImportedSender:
     """
     `rest` is the rule without what proves the sender's place, `hidden` the comparisons in it of
     which rules hold hashes. `provider` are the keys of the endpoint's provider; of a well-known
@@ -135,7 +135,7 @@ class Sender:
             return Proof((way | _SCALR,), leaf.given)
         return Proof(({**way, "prefix": f"{leaf.algorithm}=", "separator": ","}, way), leaf.given)
 
-    def _token(self, leaf: Trigger, place: dict[str, Text]) -> Proof:
+    def _token(self, leaf: Trigger, place: dict[str, HookText]) -> Proof:
         hook, secret = self._hook, leaf.given
         forced = hook.incoming_payload_content_type
         if "field" in place and "x-www-form" not in forced:
@@ -153,7 +153,7 @@ class Sender:
                 way, text = {"scheme": "basic"}, pair
             elif not blank:
                 hook.note(leaf.node, "bare-token")
-            secret = Text(text, secret.node, secret.kind)
+            secret = HookText(text, secret.node, secret.kind)
         return Proof((way,), secret)
 
     def _provider(self, kinds: str | list[str]) -> dict[str, Any]:

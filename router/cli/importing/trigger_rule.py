@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from router.cli.importing.hooks_file import Hook, Match, Parameter, Text
+from router.cli.importing.hooks_file import Hook, HookParameter, HookText, Match
 from router.yaml_source import Node
 
 _RULE_KEYS = ("and", "or", "not", "match")
@@ -26,8 +26,8 @@ class Trigger(msgspec.Struct, frozen=True, eq=False):
 
     kind: str
     node: Node
-    given: Text
-    parameter: Parameter
+    given: HookText
+    parameter: HookParameter
     rules: tuple["Trigger", ...] = ()
     algorithm: str = ""
 
@@ -51,8 +51,8 @@ def read_trigger(hook: Hook) -> Trigger:
 
 
 def _joined(kind: str, node: Node, *rules: Trigger) -> Trigger:
-    none = Text("", node)
-    return Trigger(kind, node, none, Parameter(node, none, none, none, none), rules)
+    none = HookText("", node)
+    return Trigger(kind, node, none, HookParameter(node, none, none, none, none), rules)
 
 
 def _never(hook: Hook, node: Node, note: str, /, **names: str) -> Trigger:
@@ -79,13 +79,13 @@ def _match(hook: Hook, match: Match) -> Trigger:
     algorithm, key = _SIGNED.get(type_, ""), _GIVEN.get(type_, "secret")
     if not algorithm and type_ not in _GIVEN:
         return _never(hook, match.node, "unknown-match", type=type_)
-    wanted: Text = getattr(match, key)
+    wanted: HookText = getattr(match, key)
     if not wanted and key in ("secret", "ip_range"):
         return _never(hook, match.node, "match-without", key=key.replace("_", "-"))
     if type_ == "regex" and fits_text(wanted, "") is None:
         hook.note(wanted.node, "bad-pattern")
     if algorithm == "scalr":
-        name, place = (Text(text, match.node) for text in ("X-Signature", "header"))
+        name, place = (HookText(text, match.node) for text in ("X-Signature", "header"))
         parameter = msgspec.structs.replace(parameter, source=place, name=name)
     return Trigger("signed" if algorithm else type_, match.node, wanted, parameter, (), algorithm)
 

@@ -8,11 +8,11 @@ from urllib.parse import quote
 import msgspec
 
 from router.cli.importing.conditions import ALWAYS, NEVER, Conditions, listed
-from router.cli.importing.effects import Trials, answer_of, shell_of
-from router.cli.importing.hooks_file import Hook, Text, read_hooks
+from router.cli.importing.effects import HookTrials, answer_of, shell_of
+from router.cli.importing.hooks_file import Hook, HookText, read_hooks
 from router.cli.importing.request_values import RequestValues
 from router.cli.importing.rules_text import Row, block, section
-from router.cli.importing.sender import Sender
+from router.cli.importing.sender import ImportedSender
 from router.cli.importing.trigger_rule import read_trigger
 from router.config.spelling import ENDPOINTS_TAKEN
 from router.errors import Diagnostic
@@ -70,7 +70,7 @@ class ImportedRules:
         self._claim(hook)
         trigger = read_trigger(hook)
         values = RequestValues(hook, trigger)
-        sender = Sender(hook, trigger, values, self._flags.http_methods)
+        sender = ImportedSender(hook, trigger, values, self._flags.http_methods)
         shell, answer, name = shell_of(hook, values), answer_of(hook), self._name(hook.id)
         table = dict(self._secrets)  # a hook that is left out leaves none behind
         proofs = {
@@ -88,7 +88,7 @@ class ImportedRules:
         rule = {"id": name, "from": name, **condition, "actions": {"shell": shell}}
         self._rules.append((rule, place))
         if not hook.parse_parameters_as_json:
-            trials = Trials(hook, sender).made(name, shell["argv"], answer.get("status", 200))
+            trials = HookTrials(hook, sender).made(name, shell["argv"], answer.get("status", 200))
             self._tests += [(trial, "") for trial in trials]
 
     def _written(self, paths: Iterable[str]) -> str:
@@ -127,7 +127,9 @@ class ImportedRules:
         base = re.sub(r"[^a-z0-9_-]+", "-", id_.lower()).strip("-_") or "hook"
         return _free(f"hook-{base}" if base in ENDPOINTS_TAKEN else base, self._endpoints)
 
-    def _endpoint(self, hook: Hook, sender: Sender, secrets: Sequence[str]) -> dict[str, Any]:
+    def _endpoint(
+        self, hook: Hook, sender: ImportedSender, secrets: Sequence[str]
+    ) -> dict[str, Any]:
         prefix = ("/" + self._flags.urlprefix.strip("/")).rstrip("/")
         found: dict[str, Any] = {
             "paths": f"{prefix}/{quote(hook.id, safe=_SAFE_IN_PATH)}",
@@ -143,7 +145,7 @@ class ImportedRules:
             hook.note(hook.id.node, "unsigned", id=hook.id)
         return found
 
-    def _provider(self, sender: Sender) -> str:
+    def _provider(self, sender: ImportedSender) -> str:
         for name, (known, _) in self._providers.items():
             if known == sender.provider:
                 return name
@@ -156,7 +158,7 @@ class ImportedRules:
 
 
 def _named(
-    table: dict[tuple[str, str], tuple[str, str]], secret: Text, hook: Hook, base: str
+    table: dict[tuple[str, str], tuple[str, str]], secret: HookText, hook: Hook, base: str
 ) -> str:
     """The name of this secret, kept under one like `base`; equal secrets share a name."""
     stem = re.sub(r"\W", "_", base if base[0].isalpha() else f"hook_{base}")
