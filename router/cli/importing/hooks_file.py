@@ -17,7 +17,9 @@ from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source, 
 LEFT_OUT, UNSIGNED = "not-imported", "imported-unsigned"
 _NOTES = {
     name: (code, text)
-    for code, notes in yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text()).items()
+    for code, notes in yaml.safe_load(
+        Path(__file__).with_name("notes.yaml").read_text("utf-8")
+    ).items()
     for name, text in notes.items()
 }
 """The code and the text of all that is said of hooks."""
@@ -28,10 +30,8 @@ _SECRET = re.compile(
 _CALL = re.compile(
     r"""\{\{-?[ ]*(getenv|credential|cat)[ ]+["`]([^"`{}\s]+)["`][ ]*(?:\|[ ]*js[ ]*)?-?\}\}"""
 )
-_SOURCES = {"getenv": ("\ue000", "env"), "credential": ("\ue001", "credential")}
-_SOURCES |= {"cat": ("\ue002", "file")}
-_KINDS = dict(_SOURCES.values())
-_MARKED = re.compile("([\ue000-\ue002])([^\ue003]+)\ue003+")
+_KINDS = {"getenv": "env", "credential": "credential", "cat": "file"}
+_MARKED = re.compile("\ue000(getenv|credential|cat) ([^\ue001]+)\ue001+")
 """A call of a template as a text of the same length, which neither JSON nor YAML minds."""
 
 
@@ -233,7 +233,7 @@ def read_hooks(text: str, path: str, *, template: bool = False) -> tuple[Report,
 
 
 def _marked(call: re.Match[str]) -> str:
-    return (_SOURCES[call[1]][0] + call[2]).ljust(len(call[0]), "\ue003")
+    return f"\ue000{call[1]} {call[2]}".ljust(len(call[0]), "\ue001")
 
 
 def _fields(node: Node | None) -> dict[str, Node]:
