@@ -15,13 +15,8 @@ from router.suggest import did_you_mean
 from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source, read, walk
 
 LEFT_OUT, UNSIGNED = "not-imported", "imported-unsigned"
-_NOTES = {
-    name: (code, text)
-    for code, notes in yaml.safe_load(
-        Path(__file__).with_name("notes.yaml").read_text("utf-8")
-    ).items()
-    for name, text in notes.items()
-}
+_TABLE = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
+_NOTES = {name: (code, text) for code, notes in _TABLE.items() for name, text in notes.items()}
 """The code and the text of all that is said of hooks."""
 _SECRET = re.compile(
     r"""secret["']?[ \t]*:[ \t]*("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s,}"'][^,}\n]*)""",

@@ -25,18 +25,6 @@ def said(*hooks: dict[str, Any]) -> list[str]:
     return [f"{one.severity}: {one.message}" for one in import_of(*hooks).listed]
 
 
-def value(name: str, wanted: str, source: str = "payload") -> dict[str, Any]:
-    """A match of type `value`."""
-    parameter = {"source": source, "name": name}
-    return {"match": {"type": "value", "value": wanted, "parameter": parameter}}
-
-
-def fits(name: str, pattern: str, source: str = "payload") -> dict[str, Any]:
-    """A match of type `regex`."""
-    parameter = {"source": source, "name": name}
-    return {"match": {"type": "regex", "regex": pattern, "parameter": parameter}}
-
-
 def signed(
     secret: str, header: str = "X-Sig", type_: str = "payload-hmac-sha256"
 ) -> dict[str, Any]:

@@ -9,14 +9,11 @@ import yaml
 from router.config import load, render_text
 from router.rehearsal import TrialRunner
 from tests.differential.webhook import corpus
+from tests.differential.webhook.corpus import fits, given, value
 from tests.importing import Imported
-from tests.unit.cli.importing.conftest import fits, import_of, rules_of, said, signed, value
+from tests.unit.cli.importing.conftest import import_of, rules_of, said, signed
 
 KEY = "abcdef0123456789"
-
-
-def given(name: str, source: str = "payload", **more: Any) -> dict[str, Any]:
-    return {"source": source, "name": name, **more}
 
 
 def passed(made: Imported, *, endpoints: int) -> int:
