@@ -54,10 +54,10 @@ def webhook(
     file beside it that only you can read. Options that webhook has too mean what they mean there.
     """
     from router.cli.importing.hooks_file import UNSIGNED
-    from router.cli.importing.webhook import WebhookFlags, imported
+    from router.cli.importing.webhook import ImportedRules, WebhookFlags
 
     secrets = secrets or (str(Path(output).with_suffix(".env")) if output else None)
-    made = imported([(name, _decoded(name)) for name in hooks], WebhookFlags(**flags))
+    made = ImportedRules([(name, _decoded(name)) for name in hooks], WebhookFlags(**flags))
     if made.taken and not check:
         _write(made, output, secrets)
     _report(made, None if check else secrets, as_json, printed=not (check or output))

@@ -85,8 +85,8 @@ SURVIVED = (
         "an imported hook is proved by sha256 where it says sha512",
         Edit(
             "router/cli/importing/trigger_rule.py",
-            '_ALGORITHMS.get(type_, "")',
-            '_ALGORITHMS.get(type_, "").replace("sha512", "sha256")',
+            '_SIGNED.get(type_, "")',
+            '_SIGNED.get(type_, "").replace("sha512", "sha256")',
         ),
         "differential/webhook/test_webhook.py::"
         "test_a_signature_is_proved_by_the_algorithm_of_the_hook_and_by_no_other",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.cli.listen import listen
-from router.cli.listening import lines
+from router.cli.listening.plain import PlainView
 from router.cli.listening.screen import KEYS
 from router.cli.listening.source import HEARTBEAT_S
 from router.web import signal
@@ -50,8 +50,9 @@ def test_every_key_named_is_there() -> None:
         assert f"{key} " in KEYS
 
 
-def test_the_numbers_are_those_of_the_code() -> None:
+def test_the_numbers_are_those_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"every {HEARTBEAT_S:.0f} s" in PAGE
     assert signal.HEARTBEAT_S == HEARTBEAT_S
     assert f"With {signal.LISTENERS_MAX} clients connected" in PAGE
-    assert lines.gap(12, other=False) in PAGE
+    PlainView().gap(12, other=False)
+    assert capsys.readouterr().err.strip() in PAGE

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
-
-import msgspec
+from typing import Any, NamedTuple
 
 from router.cli.importing.hooks_file import Hook
 from router.cli.importing.request_values import RequestValues, merged, quoted
@@ -24,7 +22,7 @@ NULL = "<nil>"
 """Null as webhook's text of it."""
 
 
-class Combined(msgspec.Struct, frozen=True):
+class Combined(NamedTuple):
     """Formulas joined by `&&` or `||`."""
 
     word: str
@@ -41,8 +39,7 @@ def _join(word: str, parts: Iterable[Formula]) -> Formula:
     """The formula that all or one of these hold, simplified where nothing is lost."""
     decided = NEVER if word == "&&" else ALWAYS
     flat = (
-        part.parts if isinstance(part, Combined) and part.word == word else (part,)
-        for part in parts
+        one.parts if isinstance(one, Combined) and one.word == word else (one,) for one in parts
     )
     kept = tuple(dict.fromkeys(chain.from_iterable(flat)))
     if decided in kept:
@@ -50,17 +47,26 @@ def _join(word: str, parts: Iterable[Formula]) -> Formula:
     return kept[0] if len(kept) == 1 else Combined(word, kept)
 
 
-every, some = partial(_join, "&&"), partial(_join, "||")
+_every, _some = partial(_join, "&&"), partial(_join, "||")
 
 
-def written(formula: Formula) -> str:
+def _written(formula: Formula) -> str:
     """As one expression."""
     if isinstance(formula, str):
         return formula
     if formula.word == "||":
-        return " || ".join(map(written, formula.parts)) or "1 == 2"
-    each = (part if isinstance(part, str) else f"({written(part)})" for part in formula.parts)
+        return " || ".join(map(_written, formula.parts)) or "1 == 2"
+    each = (one if isinstance(one, str) else f"({_written(one)})" for one in formula.parts)
     return " && ".join(each) or "1 == 1"
+
+
+def listed(match: Formula) -> str | dict[str, Any] | list[Any]:
+    """A condition as a rule writes it."""
+    if isinstance(match, str):
+        return match
+    if match.word == "||":
+        return {"any": [_written(part) for part in match.parts]}
+    return [listed(part) for part in match.parts]
 
 
 class TriggerReading(NamedTuple):
@@ -73,7 +79,7 @@ class TriggerReading(NamedTuple):
     lacks: Formula = NEVER
 
 
-class Conditions(msgspec.Struct):
+class Conditions(NamedTuple):
     """
     The conditions of one hook. `secrets` are the names of those that its matches prove; of `hidden`
     comparisons, which may be secret too, rules hold hashes.
@@ -93,11 +99,9 @@ class Conditions(msgspec.Struct):
         each = [self.reading(one) for one in rule.rules]
         if rule.kind == "not":
             [one] = each
-            return TriggerReading(
-                one.fails, one.surely_fails, one.holds, one.surely_holds, one.lacks
-            )
+            return TriggerReading(*one[2:4], *one[:2], one.lacks)
         if rule.kind == "or":
-            holds, fails = some(one.holds for one in each), every(one.fails for one in each)
+            holds, fails = _some(one.holds for one in each), _every(one.fails for one in each)
             return TriggerReading(holds, holds, fails, fails)
         return _all_of(each) if rule.kind == "and" else TriggerReading()
 
@@ -118,53 +122,50 @@ class Conditions(msgspec.Struct):
         """
         if not (paths := self.values.paths(leaf.parameter)):
             return TriggerReading()
-        there = some(f"exists({path})" for path in paths)
-        absent = every(f"!exists({path})" for path in paths)
-        holds, fails = self._sides(leaf, merged(paths))
-        same, other = some((holds,)), some((fails,))
+        there = _some(f"exists({path})" for path in paths)
+        absent = _every(f"!exists({path})" for path in paths)
+        place = merged(paths)
+        same, other = holds, fails = self._sides(leaf, place)
         if leaf.kind == "regex":
-            null = not leaf.parameter.is_text and fits_text(self.hook.text(leaf.given), "null")
-            same = every((there, same)) if null else same
-        elif self.hook.text(leaf.given) == NULL:
-            same = some((every((there, f"{merged(paths)} == null")), same))
-            other = every((f"{merged(paths)} != null", other))
-        bare = other == fails and fails.partition(" != ")[0] == paths[0]
-        surely = other if bare else every((there, other))
-        return TriggerReading(same, same, some((absent, other)), surely, absent)
+            if not leaf.parameter.is_text and fits_text(leaf.given, "null"):
+                same = _every((there, holds))
+        elif leaf.given == NULL:
+            same = _some((_every((there, f"{place} == null")), holds))
+            other = _every((f"{place} != null", fails))
+        bare = other == fails and str(fails).partition(" != ")[0] == paths[0]
+        surely = other if bare else _every((there, other))
+        return TriggerReading(same, same, _some((absent, other)), surely, absent)
 
-    def _sides(self, leaf: Trigger, place: str) -> tuple[str, str]:
+    def _sides(self, leaf: Trigger, place: str) -> tuple[Formula, Formula]:
         """
         Equal and unequal: texts, where something else than a text may have this value, and hashes
         of what shows who sends, for rules hold no secrets.
         """
         text = place if leaf.parameter.is_text else f"to_string({place})"
-        value = self.hook.text(leaf.given)
+        value: str = leaf.given
         if leaf.kind == "regex":
-            pattern = value.replace("'", "\\'")
-            return f"matches({text}, '{pattern}')", f"!matches({text}, '{pattern}')"
+            fits = "matches({}, '{}')".format(text, value.replace("'", "\\'"))
+            return fits, f"!{fits}"
+        if leaf.given.kind:
+            self.hook.note(leaf.given.node, "call")
         if leaf in self.hidden:
-            digest = hashlib.sha256(value.encode()).hexdigest()
-            text, value = f"sha256({text})", digest
+            text, value = f"sha256({text})", hashlib.sha256(value.encode()).hexdigest()
         elif not _is_json(value):
             text = place
         elif value[:1] in "[{":
-            self.hook.differs(
-                leaf.node,
-                "compared with JSON as the sender writes it; webhook sorts its keys",
-                "compare the fields one by one",
-            )
+            self.hook.note(leaf.node, "json-order")
         return f"{text} == {quoted(value)}", f"{text} != {quoted(value)}"
 
 
 def _all_of(each: Sequence[TriggerReading]) -> TriggerReading:
     """It fails or lacks by the first that does, where all before it surely hold."""
-    holds = every(one.surely_holds for one in each)
-    fails = some(part for one in each for part in (one.fails, one.lacks))
+    holds = _every(one.surely_holds for one in each)
+    fails = _some(part for one in each for part in (one.fails, one.lacks))
     surely_fails: Formula = NEVER
     lacks: Formula = NEVER
     for one in reversed(each):
-        surely_fails = some((one.surely_fails, every((one.surely_holds, surely_fails))))
-        lacks = some((one.lacks, every((one.surely_holds, lacks))))
+        surely_fails = _some((one.surely_fails, _every((one.surely_holds, surely_fails))))
+        lacks = _some((one.lacks, _every((one.surely_holds, lacks))))
     return TriggerReading(holds, holds, fails, surely_fails, lacks)
 
 

@@ -3,7 +3,7 @@
 import re
 
 from router.cli.importing.hooks_file import Hook, HookParameter
-from router.cli.importing.trigger_rule import Trigger, leaves
+from router.cli.importing.trigger_rule import Trigger
 from router.expressions import encode_json
 from router.expressions.changes import quoted_step
 
@@ -11,12 +11,9 @@ _USUAL = re.compile(r"-?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*|#text")
 _REMOVED = re.compile(r"authorization|cookie|proxy-.*")
 """Headers that are not stored, and so not seen by rules."""
 _ENTIRE = {"entire-payload": "payload", "entire-headers": "headers", "entire-query": "query"}
-_HINTS = {
-    "raw-request-body": "hand it over by `pass-file-to-command`, or on stdin, as the router does",
-    "request": "the method is fixed by `http-methods`, addresses by `allow_from`",
-    **dict.fromkeys(("header", "url", "payload", "string", *_ENTIRE)),
-}
-"""What to do instead, of each source that webhook knows."""
+_UNREAD = {"raw-request-body": "unread-body", "request": "unread-request"}
+_UNREAD |= dict.fromkeys(("string", *_ENTIRE), "unread")
+"""What is said where a source that webhook knows cannot be read."""
 
 
 class RequestValues:
@@ -26,35 +23,35 @@ class RequestValues:
     """
 
     def __init__(self, hook: Hook, trigger: Trigger) -> None:
-        self._hook, self._within = hook, set[tuple[str, str]]()
-        given = hook.parameters("pass-arguments-to-command", "pass-environment-to-command")
-        sources = {one.source for one in given}
-        sources |= {leaf.parameter.source for leaf in leaves(trigger) if leaf.compares}
-        others = sources | {one.source for one in hook.parameters("pass-file-to-command")}
-        whole = "raw-request-body" in sources and not others & {"payload", "entire-payload"}
-        self.whole_body = whole
-        for one in hook.parameters("parse-parameters-as-json"):
-            if one.source not in ("payload", "url") or not one.name.isidentifier():
-                message = "JSON is read within a field of the payload or the query, by a plain name"
-                hook.refuse(one.node, message)
-            self._within.add((one.source, one.name))  # it holds JSON
+        self._hook = hook
+        given = [*hook.pass_arguments_to_command, *hook.pass_environment_to_command]
+        given += [leaf.parameter for leaf in trigger.leaves() if leaf.compares]
+        read = {one.source for one in (*given, *hook.pass_file_to_command)}
+        raw = "raw-request-body" in {one.source for one in given}
+        self.whole_body = raw and not read & {"payload", "entire-payload"}
+        self._within = {(one.place, one.name) for one in hook.parse_parameters_as_json}
+        for one in hook.parse_parameters_as_json:
+            if one.place not in ("payload", "query") or not one.name.isidentifier():
+                hook.note(one.node, "within-json")
 
     def paths(self, parameter: HookParameter) -> list[str]:
         """Where the value may stand, the place that counts first; none if it cannot be said."""
-        source, name = parameter.source, parameter.name
+        place, name = parameter.place, str(parameter.name)
         first, _, rest = name.partition(".")
-        if (source, first) in self._within:
-            root = f"parse_json({'query' if source == 'url' else source}.{first})"
+        if (place, first) in self._within:
+            root = f"parse_json({place}.{first})"
             return _paths(root, rest) if rest else [root]
-        if source == "payload":
-            return _in_payload(name)
-        if parameter.is_text:
-            return [self._header(parameter) if source == "header" else "query" + quoted_step(name)]
-        if source == "raw-request-body" and self.whole_body:
-            return ["payload"]
-        what = "'{}' cannot be read here" if source in _HINTS else "webhook knows no source '{}'"
-        hint = _HINTS.get(source, f"write one of {', '.join(_HINTS)}")
-        self._hook.refuse(parameter.node, what.format(source), hint)
+        match place:
+            case "payload":
+                return _in_payload(name)
+            case "query":
+                return ["query" + quoted_step(name)]
+            case "header":
+                return [self._header(parameter)]
+            case "raw-request-body" if self.whole_body:
+                return ["payload"]
+        note = _UNREAD.get(place, "unknown-source")
+        self._hook.note(parameter.node, note, source=place)
         return []
 
     def template(self, parameter: HookParameter) -> str:
@@ -69,11 +66,7 @@ class RequestValues:
     def _header(self, parameter: HookParameter) -> str:
         name = parameter.name.lower()
         if _REMOVED.fullmatch(name):
-            self._hook.refuse(
-                parameter.node,
-                f"the router keeps no {parameter.name}: rules and commands never see it",
-                "as the proof of the sender it is `verify: {scheme: token, …}`",
-            )
+            self._hook.note(parameter.node, "removed-header", name=parameter.name)
         return "headers" + quoted_step(name)
 
 
@@ -125,4 +118,4 @@ def quoted(text: str) -> str:
     """A text as an expression writes it."""
     if text.isprintable() and not text.endswith("\\") and "\\'" not in text:
         return "'" + text.replace("'", "\\'") + "'"
-    return "`" + encode_json(text).decode().replace("`", "\\`") + "`"
+    return "`" + encode_json(str(text)).decode().replace("`", "\\`") + "`"

@@ -10,7 +10,6 @@ WIDTH = 100
 _SHORT = 80
 _MAP, _LIST, _TEXT = (f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str"))
 _NOT_IN_CORE = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-_TRUTHS = "tTfF"
 _PLAIN = re.compile(r"[\w/.=-]+(?: [\w/.=-]+)*")
 """Texts that stand between brackets as they are."""
 Row = tuple[Any, str]
@@ -20,33 +19,24 @@ Row = tuple[Any, str]
 class _Dumper(yaml.SafeDumper):
     """Writes YAML 1.2; what is short and plain stands on one line."""
 
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's
+        first: [row for row in rows if row[0] not in _NOT_IN_CORE or first in "tTfF"]
+        for first, rows in yaml.SafeDumper.yaml_implicit_resolvers.items()
+    }
+
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - PyYAML's
         return super().increase_indent(flow, indentless=False)
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's
-        return True
-
-    def write_map(self, value: dict[str, Any]) -> yaml.Node:
-        """On one line, if it is short."""
-        return self.represent_mapping(_MAP, value.items(), _short(value))
-
-    def write_list(self, value: list[Any]) -> yaml.Node:
-        """On one line, if it is short."""
-        return self.represent_sequence(_LIST, value, _short(value))
-
-    def write_text(self, text: str) -> yaml.Node:
-        """Between quotes, where it must be or is easier to read so."""
-        double = _double(text) and not self.analyze_scalar(text).allow_block_plain
-        return self.represent_scalar(_TEXT, text, '"' if double else None)
-
-
-_Dumper.add_representer(dict, _Dumper.write_map)
-_Dumper.add_representer(list, _Dumper.write_list)
-_Dumper.add_representer(str, _Dumper.write_text)
-_Dumper.yaml_implicit_resolvers = {
-    first: [row for row in rows if row[0] not in _NOT_IN_CORE or first in _TRUTHS]
-    for first, rows in yaml.SafeDumper.yaml_implicit_resolvers.items()
-}
+    def represent_data(self, data: Any) -> yaml.Node:
+        """A text between double quotes where it is easier to read so; short values on one line."""
+        if isinstance(data, dict):
+            return self.represent_mapping(_MAP, data.items(), _short(data))
+        if isinstance(data, list):
+            return self.represent_sequence(_LIST, data, _short(data))
+        if not isinstance(data, str):
+            return super().represent_data(data)
+        double = _double(data) and not self.analyze_scalar(data).allow_block_plain
+        return self.represent_scalar(_TEXT, str(data), '"' if double else None)
 
 
 def _short(value: Any) -> bool:

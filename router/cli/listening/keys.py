@@ -18,23 +18,20 @@ _UP, _DOWN = b"\x1b[A", b"\x1b[B"
 
 
 class KeyCommands:
-    """
-    What each key does. `ended` is set by `q`. `page` gives the address of a delivery's page.
-    """
+    """What each key does; `ended` is set by `q`. `pages` and an id are the address of a page."""
 
     def __init__(
         self,
         screen: ScreenView,
         listener: Forwarder,
-        *,
         to: str,
-        page: Callable[[str], str],
+        pages: str,
         browse: Callable[[str], bool],
     ) -> None:
         self._screen = screen
         self._listener = listener
         self._to = to
-        self._page = page
+        self._pages = pages
         self._browse = browse
         self._tasks: set[asyncio.Task[object]] = set()
         self.ended = asyncio.Event()
@@ -68,7 +65,7 @@ class KeyCommands:
         task.add_done_callback(self._tasks.discard)
 
     def _open(self, chosen: Forwarded) -> None:
-        url = self._page(chosen.arrived.id)
+        url = self._pages + chosen.arrived.id
         self._note(url)
         self._browse(url)
 

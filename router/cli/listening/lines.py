@@ -1,4 +1,4 @@
-"""The texts of a delivery, a gap and the connection; the same in every view."""
+"""The texts of a delivery; the same in every view."""
 
 import base64
 import shlex
@@ -31,29 +31,6 @@ def line(forwarded: Forwarded) -> list[str]:
         ", ".join(part for part in (forwarded.error, again) if part),
     ]
     return [visible(cell) for cell in cells]
-
-
-def gap(removed: int, *, other: bool) -> str:
-    """What is missing, and why."""
-    if other:
-        return (
-            "GAP: the router's store is not the one of the checkpoint (a backup was restored, or "
-            "the store is new); continuing with what came after the last delivery seen"
-        )
-    what = "1 delivery was" if removed == 1 else f"{removed} deliveries were"
-    return f"GAP: {what} removed by retention before this listener came to them (all endpoints)"
-
-
-def connection(why_not: str | None, again_in_s: float) -> str:
-    """Whether the router is connected."""
-    if why_not is None:
-        return "connected to the router"
-    return f"reconnecting: {visible(why_not)}; again in {again_in_s:.1f} s"
-
-
-def target_down(to: str, why: str) -> str:
-    """The target does not answer."""
-    return f"{visible(to)}: {visible(why)}; deliveries wait until it accepts them"
 
 
 def shown(arrived: FollowedDelivery) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from router.cli.listening import lines
 from router.cli.listening.target import Forwarded
-from router.cli.output import dates, note
+from router.cli.output import dates, note, visible
 
 
 class PlainView:
@@ -28,15 +28,26 @@ class PlainView:
             self._connected(why_not, again_in_s)
 
     def _connected(self, why_not: str | None, again_in_s: float) -> None:
-        note(lines.connection(why_not, again_in_s))
+        text = "connected to the router"
+        if why_not is not None:
+            text = f"reconnecting: {visible(why_not)}; again in {again_in_s:.1f} s"
+        note(text)
 
     def target_down(self, to: str, why: str) -> None:
         """At the start: the router answers, but the target does not."""
-        self.note(lines.target_down(to, why), "yellow")
+        text = f"{visible(to)}: {visible(why)}; deliveries wait until it accepts them"
+        self.note(text, "yellow")
 
     def gap(self, removed: int, *, other: bool) -> None:
         """Deliveries are missing, for good."""
-        self.note(lines.gap(removed, other=other), "bold red")
+        what = "1 delivery was" if removed == 1 else f"{removed} deliveries were"
+        text = f"{what} removed by retention before this listener came to them (all endpoints)"
+        if other:
+            text = (
+                "the router's store is not the one of the checkpoint (a backup was restored, or "
+                "the store is new); continuing with what came after the last delivery seen"
+            )
+        self.note(f"GAP: {text}", "bold red")
 
     def note(self, text: str, style: str = "dim") -> None:
         """Anything else; `style` is for a terminal."""

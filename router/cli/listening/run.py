@@ -3,8 +3,7 @@
 import asyncio
 import random
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +47,6 @@ class ListenOptions(msgspec.Struct, frozen=True):
     timeout: int
 
 
-class ListenedRouter(msgspec.Struct, frozen=True):
-    """
-    The router to listen to: its admin address, what adds the token to a request, its store, and
-    the certificate of an admin listener with TLS on this machine.
-    """
-
-    url: str
-    auth: httpx.Auth
-    store: str
-    cert: str | None
-
-
 def run(place: Options, options: ListenOptions) -> int:
     """
     Listen until the end; the exit code.
@@ -72,7 +59,6 @@ def run(place: Options, options: ListenOptions) -> int:
     options = msgspec.structs.replace(options, to=checked(options.to))
     with AdminClient.of(place) as client:
         status = client.status()
-        server = ListenedRouter(client.base_url, client.auth, status.store.path, client.cert)
     for name in options.endpoints:
         if name not in status.endpoints:
             has = f"it has: {', '.join(status.endpoints) or 'none'}"
@@ -83,12 +69,17 @@ def run(place: Options, options: ListenOptions) -> int:
     names = (sorted(set(options.endpoints)), sorted(set(options.events)))
     bound = (options.var,) if options.var else ()
     filters = msgspec.json.encode((*names, options.where, *bound)).decode()
-    path = options.checkpoint or path_for(
-        place.environ, server.url, server.store, filters, options.to
-    )
-    with Checkpoint(path, server=server.url, store=server.store) as checkpoint:
-        since = _since(options, checkpoint)
-        return asyncio.run(_listen(place, options, server, checkpoint, since, condition))
+    server, store = client.base_url, status.store.path
+    path = options.checkpoint or path_for(place.environ, server, store, filters, options.to)
+    with Checkpoint(path, server=server, store=store) as checkpoint:
+        forwards = ForwardOptions(
+            _since(options, checkpoint),
+            options.on_error,
+            options.once,
+            condition,
+            None if options.save is None else saver(options.save),
+        )
+        return asyncio.run(_listen(place, options, client, checkpoint, forwards))
 
 
 def _condition(place: Options, options: ListenOptions) -> ListenCondition | None:
@@ -125,15 +116,27 @@ def _since(options: ListenOptions, checkpoint: Checkpoint) -> str:
 async def _listen(
     place: Options,
     options: ListenOptions,
-    server: ListenedRouter,
+    server: AdminClient,
     checkpoint: Checkpoint,
-    since: str,
-    condition: ListenCondition | None,
+    forwards: ForwardOptions,
 ) -> int:
-    async with _clients(server, options) as (admin, local):
-        screen = None
-        if not place.as_json and sys.stdout.isatty() and sys.stdin.isatty():
-            screen = ScreenView(Console(highlight=False), options.to)
+    terminal = not place.as_json and sys.stdout.isatty() and sys.stdin.isatty()
+    screen = ScreenView(Console(highlight=False), options.to) if terminal else None
+    # trust_env off: neither the token nor what was received goes through a proxy by accident.
+    async with (
+        httpx.AsyncClient(
+            base_url=server.base_url,
+            auth=server.auth,
+            timeout=60.0,
+            trust_env=False,
+            verify=server.base_url.startswith("https:") and trusting(server.cert),
+        ) as admin,
+        httpx.AsyncClient(
+            timeout=options.timeout,
+            trust_env=False,
+            verify=options.to.startswith("https:") and trusting(None),
+        ) as local,
+    ):
         with screen or nullcontext():
             view = screen or (JsonView() if place.as_json else PlainView())
             rng = random.Random()  # noqa: S311 - jitter
@@ -146,13 +149,7 @@ async def _listen(
                 LocalTarget(options.to, local, SystemClock()),
                 checkpoint,
                 view,
-                options=ForwardOptions(
-                    since,
-                    options.on_error,
-                    options.once,
-                    condition,
-                    None if options.save is None else saver(options.save),
-                ),
+                options=forwards,
                 clock=SystemClock(),
                 backoff=lambda: Backoff(rng, longest_s=10.0),
             )
@@ -160,40 +157,8 @@ async def _listen(
                 view.target_down(options.to, down)
             if screen is None:
                 return await forwarder.run()
-            keys = KeyCommands(
-                screen,
-                forwarder,
-                to=options.to,
-                page=lambda delivery: f"{server.url}/deliveries/{delivery}",
-                browse=browse(place.environ),
-            )
-            return await _with_keys(keys, forwarder)
-
-
-@asynccontextmanager
-async def _clients(
-    server: ListenedRouter, options: ListenOptions
-) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
-    """Who asks the router, and who calls the local target."""
-    # trust_env off: neither the token nor what was received goes through a proxy by accident.
-    async with (
-        httpx.AsyncClient(
-            base_url=server.url,
-            auth=server.auth,
-            timeout=60.0,
-            trust_env=False,
-            verify=server.url.startswith("https:") and trusting(server.cert),
-        ) as admin,
-        httpx.AsyncClient(
-            timeout=options.timeout,
-            trust_env=False,
-            verify=options.to.startswith("https:") and trusting(None),
-        ) as local,
-    ):
-        yield admin, local
-
-
-async def _with_keys(keys: KeyCommands, forwarder: Forwarder) -> int:
-    with reading(keys.pressed):
-        async with until_first(forwarder.run(), keys.ended.wait()) as (running, _):
-            return running.result() if running.done() else 0
+            pages = f"{server.base_url}/deliveries/"
+            keys = KeyCommands(screen, forwarder, options.to, pages, browse(place.environ))
+            with reading(keys.pressed):
+                async with until_first(forwarder.run(), keys.ended.wait()) as (running, _):
+                    return running.result() if running.done() else 0

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from router.cli.importing.webhook import ImportedRules, WebhookFlags, imported
 from router.config import load, render_text
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
@@ -20,17 +19,18 @@ from router.rehearsal.senders import invented
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.sqlite.inline import Memory
 from tests.differential.webhook.requests import NOTHING, HookAnswer, HookRequest, read_run
+from tests.importing import Imported, imported
 
 
-def rules_of(file: Path) -> ImportedRules:
+def rules_of(file: Path) -> Imported:
     """What the import makes of a hooks file."""
-    return imported([(file.name, file.read_text("utf-8"))], WebhookFlags())
+    return imported(file.read_text("utf-8"))
 
 
 class ImportedRouter:
     """One router of imported rules."""
 
-    def __init__(self, made: ImportedRules, home: Path, *, runs: bool = True) -> None:
+    def __init__(self, made: Imported, home: Path, *, runs: bool = True) -> None:
         """Without `runs` its commands do nothing."""
         loaded = load(made.text, path=str(home / "rules.yaml"), env={}, tests=True)
         assert loaded.ruleset is not None, render_text(loaded.diagnostics)

@@ -5,38 +5,24 @@ from typing import Any
 
 import yaml
 
-from router.cli.importing.webhook import ImportedRules, WebhookFlags, imported
+from tests.importing import Imported, imported
 
 
-def import_of(*hooks: dict[str, Any], **flags: Any) -> ImportedRules:
+def import_of(*hooks: dict[str, Any], flags: tuple[str, ...] = ()) -> Imported:
     """What the import makes of these hooks, each with an id and a command unless it says."""
     whole = [{"id": f"h{at}", "execute-command": "/bin/x"} | hook for at, hook in enumerate(hooks)]
-    text = json.dumps(whole, indent=1, ensure_ascii=False)
-    return imported([("hooks.json", text)], WebhookFlags(**flags))
+    return imported(json.dumps(whole, indent=1, ensure_ascii=False), *flags)
 
 
-def rules_of(*hooks: dict[str, Any], **flags: Any) -> dict[str, Any]:
+def rules_of(*hooks: dict[str, Any], flags: tuple[str, ...] = ()) -> dict[str, Any]:
     """The rules file as data."""
-    found: dict[str, Any] = yaml.safe_load(import_of(*hooks, **flags).text)
+    found: dict[str, Any] = yaml.safe_load(import_of(*hooks, flags=flags).text)
     return found
 
 
-def said(*hooks: dict[str, Any], **flags: Any) -> list[str]:
+def said(*hooks: dict[str, Any]) -> list[str]:
     """What is listed: severity and message."""
-    listed = import_of(*hooks, **flags).listed
-    return [f"{one.severity}: {one.message}" for one in listed]
-
-
-def value(name: str, wanted: str, source: str = "payload") -> dict[str, Any]:
-    """A match of type `value`."""
-    parameter = {"source": source, "name": name}
-    return {"match": {"type": "value", "value": wanted, "parameter": parameter}}
-
-
-def fits(name: str, pattern: str, source: str = "payload") -> dict[str, Any]:
-    """A match of type `regex`."""
-    parameter = {"source": source, "name": name}
-    return {"match": {"type": "regex", "regex": pattern, "parameter": parameter}}
+    return [f"{one.severity}: {one.message}" for one in import_of(*hooks).listed]
 
 
 def signed(

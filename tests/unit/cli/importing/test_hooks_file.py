@@ -2,9 +2,7 @@
 
 import pytest
 
-from router.cli.importing.hooks_file import is_yes, read_hooks
-from router.cli.importing.webhook import WebhookFlags, imported
-from router.config import render_text
+from tests.importing import imported
 
 YAML = """\
 - id: deploy
@@ -21,49 +19,48 @@ TEMPLATE = """\
 
 
 def test_keys_count_in_any_case_and_plain_words_as_texts() -> None:
-    report, (hook,) = read_hooks(YAML, "hooks.yaml")
-    assert hook.text(hook.get("execute-command")) == "/bin/x"
-    assert is_yes(hook.get("include-command-output-in-response"))
-    methods = [hook.text(item) for item in hook.items(hook.get("http-methods"))]
-    assert methods == ["1", "true", "", "no", "8", "16", "2020-01-01", "-x"]
-    (found,) = report.sorted()
-    assert (found.line, found.hint) == (4, "did you mean 'trigger-rule'?")
+    made = imported(YAML, name="hooks.yaml")
+    assert "argv: [/bin/x]" in made.text
+    words = "'1', 'TRUE', '', NO, '8', '16', 2020-01-01, -X"
+    assert [f"      - {word}" in made.text for word in words.split(", ")] == [True] * 8
+    _, output, key = made.listed
+    assert output.message.startswith("the sender is answered before the command runs")
+    assert (key.line, key.hint) == (4, "did you mean 'trigger-rule'?")
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]"])
 def test_a_file_may_hold_no_hooks(text: str) -> None:
-    assert read_hooks(text, "hooks.json")[1] == []
+    assert imported(text).found == 0
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "[{", '[{"id": "a", "secret": "geheim"'])
 def test_what_is_no_hooks_file_is_said_without_its_secrets(text: str) -> None:
-    made = imported([("hooks.json", text)], WebhookFlags())
+    made = imported(text)
     assert (made.taken, made.listed[0].severity) == (0, "error")
-    assert "geheim" not in render_text(made.listed)
+    assert "geheim" not in made.shown
 
 
 def test_calls_of_a_template_are_read_where_a_secret_stands() -> None:
-    made = imported([("hooks.json", TEMPLATE)], WebhookFlags(template=True))
+    made = imported(TEMPLATE, "--template")
     assert "{env: HUB_SECRET}" in made.text
     assert made.secrets == {}
     assert [(one.line, one.column) for one in made.listed] == [(2, 76)]
 
 
 def test_a_template_that_is_read_without_its_option_is_told_of_it() -> None:
-    report, _ = read_hooks(TEMPLATE, "hooks.json")
-    assert "read it by --template" in [one.hint for one in report.sorted()]
+    assert "read it by --template" in [one.hint for one in imported(TEMPLATE).listed]
 
 
 def test_other_templates_are_named_and_nothing_is_read() -> None:
     text = TEMPLATE.replace('getenv "HUB_SECRET"', "range .Items")
-    made = imported([("hooks.json", text)], WebhookFlags(template=True))
+    made = imported(text, "--template")
     assert made.found == 0
     assert "only getenv, credential and cat" in made.listed[0].message
 
 
 def test_a_template_elsewhere_keeps_the_hook_out() -> None:
     text = TEMPLATE.replace("/bin/x", '{{ getenv "COMMAND" | js }}')
-    made = imported([("hooks.json", text)], WebhookFlags(template=True))
+    made = imported(text, "--template")
     assert made.taken == 0
     assert "only secrets are taken from the environment" in made.listed[0].message
 
@@ -73,12 +70,13 @@ def test_no_line_that_is_shown_holds_a_secret_or_a_token() -> None:
 {"match": {"type": "payload-hmac-sha1", "secret": "geheim", "no": 1, "parameter": {"source": "header", "name": "S"}}},
 {"match": {"type": "value", "value": "geheim", "no": 1, "parameter": {"source": "header", "name": "X-Token"}}}
 ]}}]"""  # noqa: E501
-    made = imported([("hooks.json", text)], WebhookFlags())
+    made = imported(text)
     assert len(made.listed) == 4
-    assert "geheim" not in render_text(made.listed)
+    assert "geheim" not in made.shown
 
 
 def test_a_fraction_without_quotes_is_another_text_for_webhook() -> None:
-    report, (hook,) = read_hooks("- {id: a, response-message: 1.10}", "hooks.yaml")
-    assert hook.text(hook.get("response-message")) == "1.10"
-    assert "another text of such a number" in report.sorted()[0].message
+    text = "- {id: a, execute-command: x, response-message: 1.10}"
+    made = imported(text, name="hooks.yaml")
+    assert "answer: {body: '1.10'}" in made.text
+    assert "another text of such a number" in made.shown

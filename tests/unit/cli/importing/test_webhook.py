@@ -6,20 +6,17 @@ from typing import Any
 import pytest
 import yaml
 
-from router.cli.importing.webhook import ImportedRules
 from router.config import load, render_text
 from router.rehearsal import TrialRunner
 from tests.differential.webhook import corpus
-from tests.unit.cli.importing.conftest import fits, import_of, rules_of, said, signed, value
+from tests.differential.webhook.corpus import fits, given, value
+from tests.importing import Imported
+from tests.unit.cli.importing.conftest import import_of, rules_of, said, signed
 
 KEY = "abcdef0123456789"
 
 
-def given(name: str, source: str = "payload", **more: Any) -> dict[str, Any]:
-    return {"source": source, "name": name, **more}
-
-
-def passed(made: ImportedRules, *, endpoints: int) -> int:
+def passed(made: Imported, *, endpoints: int) -> int:
     """How many tests the rules hold, of which none fails."""
     loaded = load(made.text, path="rules.yaml", env={}, tests=True)
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
@@ -38,7 +35,7 @@ def test_a_file_of_every_kind_of_hook_passes_check_and_its_own_tests() -> None:
 
 
 def test_a_hook_is_an_endpoint_at_its_old_address() -> None:
-    rules = rules_of({"id": "Über uns/x"}, {"id": "all"}, urlprefix="", ip="::1")
+    rules = rules_of({"id": "Über uns/x"}, {"id": "all"}, flags=("--urlprefix", "", "--ip", "::1"))
     assert rules["server"] == {"listen": "[::1]:9000"}
     assert {name: one["paths"] for name, one in rules["endpoints"].items()} == {
         "ber-uns-x": "/%C3%9Cber%20uns/x",
@@ -54,7 +51,7 @@ def test_a_rule_may_choose_among_methods(methods: tuple[str, ...]) -> None:
 
 
 def test_webhooks_own_tls_is_the_listeners() -> None:
-    server = rules_of({}, secure=True, cert="c.pem", key="k.pem")["server"]
+    server = rules_of({}, flags=("--secure", "--cert", "c.pem", "--key", "k.pem"))["server"]
     assert server["tls"] == {"cert": "c.pem", "key": "k.pem"}
 
 
@@ -101,20 +98,20 @@ def test_a_fixed_value_of_a_header_or_query_is_a_token_and_the_rest_is_listed(
     made = import_of({"trigger-rule": rule})
     rules = yaml.safe_load(made.text)
     endpoint, (provider,) = rules["endpoints"]["h0"], rules["providers"].values()
-    assert KEY not in made.text + render_text(made.listed)
+    assert KEY not in made.text + made.shown
     if way is None:
         assert (endpoint["verify"], endpoint["retention"]) == ("none", {"unmatched": "0s"})
         assert [one.code for one in made.listed] == ["imported-unsigned"]
         assert made.secrets == {}
     else:
         assert provider["verify"] == {"scheme": "token", **way}
-        assert (made.listed, made.secrets) == ((), {"H0_SECRET": KEY})
+        assert (made.listed, made.secrets) == ([], {"H0_SECRET": KEY})
     passed(made, endpoints=1)
 
 
 def test_addresses_keep_strangers_out_too() -> None:
     hook = {"trigger-rule": {"match": {"type": "ip-whitelist", "ip-range": "10.0.0.0/8"}}}
-    assert (import_of(hook).listed, rules_of(hook)["endpoints"]["h0"]["verify"]) == ((), "none")
+    assert (import_of(hook).listed, rules_of(hook)["endpoints"]["h0"]["verify"]) == ([], "none")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from router.cli.listening import lines
-from router.cli.listening.plain import JsonView
+from router.cli.listening.plain import JsonView, PlainView
 from router.operator.answers import EventRow
 from tests.unit.cli.listening.conftest import Maker, a_try
 
@@ -32,8 +32,11 @@ def test_text_of_strangers_is_made_visible(make: Maker) -> None:
     ("removed", "other", "words"),
     [(1, False, "GAP: 1 delivery was removed"), (7, False, "7 deliveries were"), (0, True, "not")],
 )
-def test_a_gap_is_said(removed: int, other: bool, words: str) -> None:
-    assert words in lines.gap(removed, other=other)
+def test_a_gap_is_said(
+    removed: int, other: bool, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    PlainView().gap(removed, other=other)
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
