@@ -22,8 +22,9 @@ from tests.wire.sending import Seen, opened, played
 
 SETTINGS = {
     "usual": "header_timeout: 60s, body_idle: 60s, body_total: 60s, keep_alive: 60s, answer: 60s",
-    "short": "header_timeout: 300ms, body_idle: 300ms, answer: 300ms,"
-    " body_total: 60s, keep_alive: 60s",
+    "short": "header_timeout: 300ms, body_idle: 300ms, body_total: 60s, keep_alive: 60s,"
+    " answer: 60s",
+    "late": "answer: 300ms, header_timeout: 60s, body_idle: 60s, body_total: 60s, keep_alive: 60s",
     "small": "headers: 10, header_bytes: 1KiB, uri_bytes: 1KiB, keep_alive: 300ms,"
     " body_total: 600ms, header_timeout: 60s, body_idle: 60s, answer: 60s",
 }

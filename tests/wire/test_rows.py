@@ -1,7 +1,7 @@
 """Every row against a router that is served: what it says, keeps and counts."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
@@ -16,7 +16,7 @@ ROWS = sorted((*framing.FRAMING, *heads.HEADS, *waits.WAITS), key=lambda row: ro
 @pytest.fixture(scope="module")
 def outcome(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Row], Outcome]:
+) -> Iterator[Callable[[Row], Outcome]]:
     """What became of a row; the first that asks has all of its settings run, side by side."""
     chosen = [
         item.callspec.params["row"]
@@ -28,20 +28,24 @@ def outcome(
     def ran(on: str) -> dict[str, Outcome] | str:
         rows = [row for row in chosen if row.on == on]
         server = f"  limits: {{{SETTINGS[on]}}}\n"
+        endpoints = rules(rows, issuer.getsockname()[1])
         try:
-            with socket.create_server(("127.0.0.1", 0)) as silent:
-                endpoints = rules(rows, silent.getsockname()[1])
+            for _ in range(3):
                 with served(tmp_path_factory.mktemp(on), endpoints, server) as (place, _):
-                    return run(rows, place)
+                    outcomes = run(rows, place)
+                if not any("busy" in str(one.refused) for one in outcomes.values()):
+                    break  # else the machine was: it has told nothing of the router
         except Exception as error:  # noqa: BLE001 - told by every row, and tried once
             return repr(error)
+        return outcomes
 
     def found(row: Row) -> Outcome:
         outcomes = ran(row.on)
         assert isinstance(outcomes, dict), outcomes
         return outcomes[row.name]
 
-    return found
+    with socket.create_server(("127.0.0.1", 0)) as issuer:  # it never says anything
+        yield found
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])

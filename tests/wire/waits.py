@@ -20,6 +20,7 @@ ASKED = "provider: issued, body_max: 1KiB"
 _TOKEN = b"Authorization: Bearer whichever\r\n"
 _HEAD, _BODY, _ANSWER = "x:header_timeout", "x:body_timeout", "x:timeout"
 _SOON = {"on": "short", "after_s": 0.29}
+_LATE = {"on": "late", "after_s": 0.29, "endpoint": ASKED}
 _BUSY = {"retry-after": "5", "connection": "close"}
 _BEGUN = H + b"Content-Length: 9\r\n\r\nabc"
 
@@ -37,7 +38,7 @@ _SHORT = (
     bad("no body", H + b"Content-Length: 9\r\n\r\n", 408, _BODY, **_SOON),
     bad("half a body behind a good one", post(b"1") + _BEGUN, 0, _BODY, **_SOON,
         said="200 408 lingers", stored=(b"1",)),
-    bad("a body that stops", (_BEGUN, Pause(0.2), b"d"), 408, _BODY, on="short", after_s=0.49),
+    bad("a body that stops", (_BEGUN, Pause(0.1), b"d"), 408, _BODY, on="short", after_s=0.39),
     bad("half a large body", H + b"Content-Length: 200000\r\n\r\n" + b"x" * 99_000, 408, _BODY,
         endpoint="provider: none, verify: none, body_max: 5MiB", **_SOON),
     bad("half a chunk", H + TE + b"\r\n5\r\nab", 408, _BODY, **_SOON),
@@ -45,28 +46,28 @@ _SHORT = (
     bad("a chunk that never comes", H + TE + b"\r\nffffffff\r\n", 408, _BODY, **_SOON),
     bad("leave to send, then silence", H + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n", 0,
         _BODY, said="100 408 lingers", **_SOON),
-    good("a body in time, piece by piece", (H + b"Content-Length: 3\r\n\r\na", Pause(0.2), b"b",
-        Pause(0.2), b"c"), b"abc", on="short"),
+    good("a body in time, piece by piece", (H + b"Content-Length: 4\r\n\r\na", Pause(0.1), b"b",
+        Pause(0.1), b"c", Pause(0.1), b"d"), b"abcd", on="short"),
     good("an answer, then a rest", (post(b"1"), Heard(), Pause(0.5), post(b"2")), b"1", b"2",
         on="short"),
-    bad("no answer", post(head=_TOKEN), 503, _ANSWER, endpoint=ASKED, head=_BUSY,
-        body=b'{"error":"timeout"}', **_SOON),
+    bad("no answer", post(head=_TOKEN), 503, _ANSWER, head=_BUSY,
+        body=b'{"error":"timeout"}', **_LATE),
     bad("no answer to what came in pieces", (H + _TOKEN + b"Content-Length: 2\r\n\r\n{",
-        Pause(0.2), b"}"), 503, _ANSWER, endpoint=ASKED, on="short", after_s=0.49),
+        Pause(0.1), b"}"), 503, _ANSWER, endpoint=ASKED, on="late", after_s=0.39),
     bad("no answer, half-closed", (post(head=_TOKEN), HalfClose()), 0, _ANSWER, said="503 closes",
-        endpoint=ASKED, **_SOON),
+        **_LATE),
     bad("no answer, others behind", post(head=_TOKEN) + post(b"2", head=_TOKEN), 503, _ANSWER,
-        endpoint=ASKED, **_SOON),
+        **_LATE),
     Row("leaves before the answer", (post(head=_TOKEN), Pause(0.1), Leave()), "left",
-        refused=(_ANSWER,), endpoint=ASKED, on="short"),
+        refused=(_ANSWER,), endpoint=ASKED, on="late"),
     Row("a refusal that is out", (b"\0garbage", Heard(), Pause(0.5), b"more", Pause(1.2)),
         "400 closes", (), ("malformed_request",), on="short"),
 )  # fmt: skip
 
 _SMALL = (
     Row("no further request", (post(b"1"),), "200 closes", (b"1",), on="small", after_s=0.29),
-    Row("no further request behind two", (post(b"1"), Heard(), Pause(0.2), post(b"2")),
-        "200 200 closes", (b"1", b"2"), on="small", after_s=0.49),
+    Row("no further request behind two", (post(b"1"), Heard(), Pause(0.1), post(b"2")),
+        "200 200 closes", (b"1", b"2"), on="small", after_s=0.39),
     bad("a dripping body", (H + b"Content-Length: 999\r\n\r\n", Drip(b"x")), 408, _BODY, on="small",
         after_s=0.59),
     bad("dripping chunks", (H + TE + b"\r\n", Drip(b"1\r\nx\r\n")), 408, _BODY, on="small",
