@@ -247,7 +247,7 @@ LISTENERS = (
             '                raise IngestRefusal(413, "too_large")\n',
             "",
         ),
-        "unit/web/test_ingest.py::test_chunks_without_end_get_413",
+        "wire/test_rows.py::test_it_is_as_the_row_says[chunks without end]",
     ),
     defect(
         73,

@@ -11,7 +11,7 @@ SHORT_WAY = (
             "            if post.disconnected:\n                continue\n",
             "",
         ),
-        "unit/web/test_ingest_group.py::test_who_went_before_his_turn_is_nobody_s_delivery",
+        "wire/test_scenes.py::test_who_goes_before_his_turn_is_nobody_s_delivery",
     ),
     defect(
         109,
@@ -24,7 +24,7 @@ SHORT_WAY = (
             "            del self._ready[name]\n",
             "        if not waiting:\n            del self._ready[name]\n",
         ),
-        "unit/web/test_ingest_group.py::test_endpoints_take_turns",
+        "wire/test_scenes.py::test_a_busy_endpoint_does_not_hold_up_another",
     ),
     defect(
         110,
@@ -34,6 +34,6 @@ SHORT_WAY = (
             "if endpoint is None or self._head.length > endpoint.body_max:",
             "if endpoint is None:",
         ),
-        "differential/test_differential.py::test_the_pair_agrees",
+        "wire/test_rows.py::test_it_is_as_the_row_says[a length above the limit]",
     ),
 )
