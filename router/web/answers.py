@@ -1,8 +1,8 @@
-"""The bytes that requests are answered with, by whichever way they came."""
+"""The bytes of responses."""
 
+from collections.abc import Iterable
 from functools import lru_cache
-
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+from http import HTTPStatus
 
 from router.intake.reply import RETRY_AFTER_S, Reply
 
@@ -11,6 +11,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 _JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _CLOSE = (b"connection", b"close")
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class IngestRefusal(Exception):
@@ -26,14 +27,61 @@ class IngestRefusal(Exception):
         self.keep_alive = keep_alive
 
 
-def refusal(refused: IngestRefusal) -> Reply:
-    """What a refusal is answered with."""
+def refusal(refused: IngestRefusal, methods: Iterable[str] = ()) -> Reply:
+    """Return the response to a refused request; `methods` are those that a 405 allows."""
+    allow = ", ".join(sorted(methods)).encode("ascii")
     return Reply(
         refused.status,
         b'{"error":"%b"}' % refused.word.encode("ascii"),
         close=not refused.keep_alive,
         retry_after=RETRY_AFTER_S if refused.status == 503 else None,
+        headers=((b"allow", allow),) if refused.status == 405 else (),
     )
+
+
+def reply_bytes(reply: Reply, *, keep_alive: bool, head_only: bool = False) -> bytes:
+    """Return a whole response; `head_only`: without its body, for HEAD."""
+    body = reply.body
+    head = _reply_head(
+        reply.status,
+        len(body),
+        reply.content_type,
+        reply.retry_after,
+        reply.challenge,
+        reply.close or not keep_alive,
+        reply.headers,
+    )
+    return head if head_only else head + body
+
+
+@lru_cache(maxsize=256)
+def _reply_head(
+    status: int,
+    length: int,
+    content_type: str,
+    retry_after: int | None,
+    challenge: bytes | None,
+    close: bool,
+    further: Headers,
+) -> bytes:
+    headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % length)]
+    if content_type == "application/json":
+        headers.append(_JSON)
+    else:
+        headers += [(b"content-type", content_type.encode("latin-1")), _NOSNIFF]
+    if retry_after is not None:
+        headers.append((b"retry-after", b"%d" % retry_after))
+    if challenge is not None:
+        headers.append((b"www-authenticate", challenge))
+    if close:
+        headers.append(_CLOSE)
+    lines = [b"%b: %b\r\n" % pair for pair in (*headers, *further)]
+    return b"".join([status_line(status), *lines, b"\r\n"])
+
+
+def status_line(status: int) -> bytes:
+    """Return the first line of a response."""
+    return f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode("ascii")
 
 
 def reply_headers(
@@ -54,38 +102,9 @@ def reply_headers(
     return headers
 
 
-def reply_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
-    """A whole answer."""
-    body = reply.body
-    head = _reply_head(
-        reply.status,
-        len(body),
-        reply.content_type,
-        reply.retry_after,
-        reply.challenge,
-        reply.close or not keep_alive,
-        reply.headers,
-    )
-    return head + body
-
-
 def refusal_bytes(refused: IngestRefusal, *, keep_alive: bool) -> bytes:
     """A whole refusal, without what only an application adds."""
     return reply_bytes(refusal(refused), keep_alive=keep_alive)
-
-
-@lru_cache(maxsize=256)
-def _reply_head(
-    status: int,
-    length: int,
-    content_type: str,
-    retry_after: int | None,
-    challenge: bytes | None,
-    close: bool,
-    further: Headers,
-) -> bytes:
-    headers = [*reply_headers(length, content_type, retry_after, challenge, close), *further]
-    return b"".join([STATUS_LINE[status], *[b"%b: %b\r\n" % pair for pair in headers], b"\r\n"])
 
 
 BUSY_ANSWER = refusal_bytes(IngestRefusal(503, "busy", keep_alive=True), keep_alive=True)

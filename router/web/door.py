@@ -1,0 +1,88 @@
+"""The door of a listener: takes its requests, and keeps the memory for their bodies."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine
+from typing import Any
+
+from router import log
+from router.web.answers import IngestRefusal, refusal
+from router.web.budget import Budget
+from router.web.load_shedding import LoadShedder
+from router.web.wire_request import WireRequest
+
+
+class Door(ABC):
+    """
+    Takes the requests of one listener. Belongs to one event loop.
+
+    A connection calls `admit` when a head is whole, then `hold` while the body comes, then `offer`
+    or `refuse`. A request that `offer` has taken is never cancelled by its connection.
+    """
+
+    def __init__(self, budget: Budget, patience: LoadShedder) -> None:
+        self.tasks = set[asyncio.Task[None]]()
+        """Work under way; a listener that stops waits for it."""
+        self.patience = patience
+        """How long a request waits for its turn."""
+        self._budget = budget
+        self._log = log.get("web.ingest")
+
+    @abstractmethod
+    def admit(self, request: WireRequest) -> None:
+        """Set `body_max`, and `refused` if the head alone is reason enough."""
+
+    @abstractmethod
+    def offer(self, request: WireRequest) -> None:
+        """Take a whole request, and answer it later."""
+
+    def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
+        """Answer a request with a refusal."""
+        request.answer(refusal(refused))
+
+    def count_refusal(self, raw_path: bytes, word: str, status: int, peer: str) -> None:
+        """Count a refusal that a connection made; raw_path b"": no request had begun."""
+
+    def hopeless(self, _request: WireRequest, _now: float) -> bool:
+        """Whether a whole small request would wait too long for its turn."""
+        return False
+
+    def hold(self, request: WireRequest, size: int) -> bool:
+        """
+        Reserve `size` bytes of memory for its body.
+
+        False: there is none now. The request waits; then `go_on_reading` or `refuse` follows.
+        """
+        if request.waiting is not None:
+            return False
+        if self._budget.take_now(size - request.held):
+            request.held = size
+            return True
+        request.waiting = self._spawn(self._wait(request, size - request.held))
+        return False
+
+    def release(self, request: WireRequest) -> None:
+        """Give back the memory of a request; end its wait for memory."""
+        if request.waiting is not None:
+            request.waiting.cancel()
+            request.waiting = None
+        if request.held:
+            self._budget.give(request.held)
+            request.held = 0
+
+    async def _wait(self, request: WireRequest, more: int) -> None:
+        found = await self._budget.take(more)
+        request.waiting = None
+        if found:
+            request.held += more
+            request.connection.go_on_reading(request)
+        else:
+            request.offered = True
+            self.release(request)
+            self.refuse(request, IngestRefusal(503, "busy"))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
