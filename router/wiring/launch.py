@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,6 +42,18 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         CannotListen, ConfigError, SecretMissing, StoreRefused, StoreUnavailable, UsageError: it
             cannot start; nothing was changed.
     """
+    source = prepared(options, environ)
+    with leaving_at_once():
+        live = source.build()
+        if sys.platform != "win32":
+            import uvloop  # noqa: PLC0415 - only a server needs it
+
+            return uvloop.run(run(options, source, live))
+        return asyncio.run(run(options, source, live))
+
+
+def prepared(options: ServeOptions, environ: Mapping[str, str]) -> GenerationSource:
+    """Set up the process and its log; return where the rules come from."""
     os.umask(0o077)
     adopt_orphans()
     give_back_large_blocks()
@@ -50,16 +62,9 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         level="debug" if options.human else "info",
         phrase=terminal.phrasing(colour=terminal.colours(environ)),
     )
-    source = GenerationSource(
+    return GenerationSource(
         options.rules, environ=environ, dev=options.dev, overrides=options.overrides
     )
-    with leaving_at_once():
-        live = source.build()
-        if sys.platform != "win32":
-            import uvloop  # noqa: PLC0415 - only a server needs it
-
-            return uvloop.run(_serve(options, source, live))
-        return asyncio.run(_serve(options, source, live))
 
 
 @contextmanager
@@ -80,7 +85,18 @@ def leaving_at_once() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-async def _serve(options: ServeOptions, source: GenerationSource, live: LiveRuleset) -> int:
+async def until_stopped(server: Server) -> int:
+    """Serve; return the exit code."""
+    return await server.process(loops_of(server)).run(server.ready)
+
+
+async def run(
+    options: ServeOptions,
+    source: GenerationSource,
+    live: LiveRuleset,
+    serving: Callable[[Server], Awaitable[int]] = until_stopped,
+) -> int:
+    """Open the store and make the server; return what `serving` returns. Raises as `serve`."""
     clock, metrics, log = steady(), Metrics(), logs.get("router")
     address = live.ruleset.server.store
     try:
@@ -91,7 +107,7 @@ async def _serve(options: ServeOptions, source: GenerationSource, live: LiveRule
             "manager do so until it works"
         ) from error
     try:
-        code = await _with_store(options, source, live, store, clock, metrics)
+        code = await _with_store(options, source, live, store, clock, metrics, serving)
     finally:
         await store.close()
     if code == 0 and store.failure.done():  # by the very last write; the next start mends it
@@ -108,6 +124,7 @@ async def _with_store(
     store: Store,
     clock: SteadyClock,
     metrics: Metrics,
+    serving: Callable[[Server], Awaitable[int]] = until_stopped,
 ) -> int:
     address = live.ruleset.server.store
     await _keep_apart(store, address, dry=options.dry)
@@ -130,7 +147,7 @@ async def _with_store(
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        return await server.process(loops_of(server)).run(server.ready)
+        return await serving(server)
     finally:
         await server.close()
 
