@@ -82,30 +82,3 @@ def _reply_head(
 def status_line(status: int) -> bytes:
     """Return the first line of a response."""
     return f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode("ascii")
-
-
-def reply_headers(
-    length: int, content_type: str, retry_after: int | None, challenge: bytes | None, close: bool
-) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer; `length` is its body's."""
-    headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % length)]
-    if content_type == "application/json":
-        headers.append(_JSON)
-    else:
-        headers += [(b"content-type", content_type.encode("latin-1")), _NOSNIFF]
-    if retry_after is not None:
-        headers.append((b"retry-after", b"%d" % retry_after))
-    if challenge is not None:
-        headers.append((b"www-authenticate", challenge))
-    if close:
-        headers.append(_CLOSE)
-    return headers
-
-
-def refusal_bytes(refused: IngestRefusal, *, keep_alive: bool) -> bytes:
-    """A whole refusal, without what only an application adds."""
-    return reply_bytes(refusal(refused), keep_alive=keep_alive)
-
-
-BUSY_ANSWER = refusal_bytes(IngestRefusal(503, "busy", keep_alive=True), keep_alive=True)
-"""To a request that was read to its end, on a connection that goes on."""
