@@ -1,7 +1,6 @@
 """The signal: coalesced, bounded, and a listener that does not read delays nobody."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
@@ -20,7 +19,7 @@ from router.web.signal import (
     Signal,
     SignalFull,
 )
-from router.web.signal_stream import CHANGED, HEARTBEAT, HELLO, UNREAD_BYTES, SignalStream
+from router.web.signal_stream import CHANGED, HEARTBEAT, HELLO, SignalStream
 from tests.clocks import ManualClock, settle
 from tests.waiting import until
 
@@ -195,14 +194,10 @@ async def test_a_client_that_goes_is_gone_though_nothing_happens() -> None:
 
 
 @pytest.mark.long
-async def test_a_stalled_client_holds_a_flag_and_little_of_the_system() -> None:
+async def test_a_stalled_client_holds_a_flag_and_delays_nobody() -> None:
     async with serving() as (signal, listener):
         stalled, other = [await opened(listener) for _ in range(2)]
         assert signal.listeners == 2
-        for connection in listener._server.server_state.connections:
-            taken = connection.transport.get_extra_info("socket")
-            held = taken.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
-            assert held <= 2 * UNREAD_BYTES, "Linux doubles what it is told"
         for _ in range(5):
             signal.changed()
             await other[0].readuntil(CHANGED)
