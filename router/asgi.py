@@ -1,8 +1,6 @@
 """The router as an ASGI application, for those who have an ASGI server of their own."""
 
-import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -10,15 +8,16 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from litestar import Litestar, asgi
+from litestar.exceptions import ServiceUnavailableException
 
 from router.cli.main import explained
 from router.cli.options import DEFAULT_RULES
 from router.errors import RouterError
-from router.serving.process import Process
 from router.undumpable import make_undumpable
+from router.web.answers import reply_headers
+from router.web.ingest import ClientGone, Ingest
+from router.web.wire_request import WireRequest
 from router.wiring import launch
-from router.wiring.loops import loops_of
-from router.wiring.serve_options import ServeOptions
 from router.wiring.server import Server
 
 _FORWARDED = (b"forwarded", b"for=unknown")
@@ -29,80 +28,56 @@ def create_app(rules: str | Path | None = None, *, admin: bool = False) -> "Rout
     """
     Return the endpoints of a rules file, and what runs their jobs, as one Litestar application.
 
-    `rules`: the file; None: that of ROUTER_RULES, else rules.yaml. `admin`: beside the endpoints,
-    serve the admin API and the pages to requests whose Host `server.admin.hosts` names.
+    `rules`: the file; None: that of ROUTER_RULES, else rules.yaml. `admin`: serve the admin API and
+    the pages at every path that is no endpoint's, to hosts that `server.admin.hosts` names.
     """
     return RouterApp(Path(rules or os.environ.get("ROUTER_RULES") or DEFAULT_RULES), admin=admin)
 
 
 class RouterApp(Litestar):
     """
-    One router. Who mounts it in another application enters its `lifespan` there.
+    One router. An application that mounts it enters its `lifespan`, which runs the router.
 
-    That raises what `router serve` raises, after it has printed the same text to stderr.
+    That prints to stderr why it cannot start, as `router serve` does, and raises the same errors.
     """
 
     def __init__(self, rules: Path, *, admin: bool) -> None:
-        self._rules, self._admin, self._failed = rules, admin, False
+        self._rules, self._admin = rules, admin
+        self._explained: dict[str, str] = {}
         self._server: Server | None = None
-        self._process: Process | None = None
-        super().__init__(
-            [asgi("/", is_mount=True, copy_scope=False)(self._answer)],
-            lifespan=[lambda _app: self._running()],
-            openapi_config=None,
-            logging_config=None,
-        )
+        mount = asgi("/", is_mount=True, copy_scope=False)(self._answer)
+        super().__init__([mount], lifespan=[lambda _app: self._running()], openapi_config=None)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request, or run as long as the server does."""
-        if scope["type"] != "lifespan":
-            await super().__call__(self._below_mount(scope), receive, send)
-            return
 
         async def briefly(message: Any) -> None:
-            """Leave out Litestar's traceback of what is explained already."""
-            await send(message | {"message": "no router started"} if self._failed else message)
+            await send({**message, **self._explained})  # in place of Litestar's traceback
 
-        with suppress(RouterError):
-            await super().__call__(scope, receive, briefly)
+        if scope["type"] == "lifespan":
+            with suppress(RouterError):
+                await super().__call__(scope, receive, briefly)
+        else:
+            await super().__call__(self._below_mount(scope), receive, send)
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
-        ready = asyncio.get_running_loop().create_future()
-        options = ServeOptions(self._rules, listens=False, on_ready=lambda: ready.set_result(None))
         make_undumpable()
         try:
-            source = launch.prepared(options, os.environ)
-            live = await asyncio.to_thread(source.build)
-            served = asyncio.ensure_future(launch.run(options, source, live, self._serve))
-            await asyncio.wait({served, ready}, return_when=asyncio.FIRST_COMPLETED)
-            if not ready.done():
-                raise RouterError(f"the router ended with {served.result()}")
+            async with launch.embedded(self._rules, os.environ) as self._server:
+                yield
         except RouterError as error:
-            self._failed = True
+            self._explained = {"message": "the router cannot start; see above"}
             explained(error)
             raise
-        served.add_done_callback(_end_process)
-        try:
-            yield
-        finally:
-            served.remove_done_callback(_end_process)
-            if self._process is not None:
-                self._process.stop()
-            await served
-
-    async def _serve(self, server: Server) -> int:
-        self._server, self._process = server, server.process(loops_of(server))
-        try:
-            return await self._process.run(server.ready)
         finally:
             self._server = None
 
     def _below_mount(self, scope: Any) -> Any:
         """The scope with paths as they are without a mount, unless an endpoint has them whole."""
         raw = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
-        if self._server is None or self._server.live.current.by_path.get(raw) is not None:
-            return scope
+        if self._server is not None and raw in self._server.live.current.by_path:
+            return {**scope, "raw_path": raw}
         below = raw.removeprefix(scope.get("root_path", "").encode())
         if scope["path"] not in (unquote(raw), unquote(below)):  # cut, as by Litestar's mounts
             pieces = scope["path"].strip("/").count("/") + 1
@@ -112,17 +87,31 @@ class RouterApp(Litestar):
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})
-            return
-        server = self._server
-        if server is None:
-            raise RuntimeError("the lifespan of the router's application does not run")
-        if self._admin and server.live.current.by_path.get(scope["raw_path"]) is None:
-            scope = {**scope, "headers": [*scope["headers"], _FORWARDED]}
-            await server.admin_app.serve(scope, receive, send)
+        elif (server := self._server) is None:
+            raise ServiceUnavailableException("no router runs here; is its lifespan entered?")
+        elif self._admin and scope["raw_path"] not in server.live.current.by_path:
+            headers = [*scope["headers"], _FORWARDED]
+            await server.admin_app.serve({**scope, "headers": headers}, receive, send)
         else:
-            await server.ingest.serve(scope, receive, send)
+            with suppress(ClientGone):
+                await _answered(server.ingest, scope, receive, send)
 
 
-def _end_process(_served: "asyncio.Future[int]") -> None:
-    """The store failed, or a part of the router: nothing more is accepted here."""
-    os.kill(os.getpid(), signal.SIGTERM)
+async def _answered(ingest: Ingest, scope: Any, receive: Any, send: Any) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise ClientGone
+            more = message.get("more_body", False)
+            yield message.get("body", b"")
+
+    headers = tuple((name, value.strip(b" \t")) for name, value in scope["headers"])
+    target, client = (scope["raw_path"], scope["query_string"]), scope["client"]
+    request = WireRequest(scope["method"], target, headers, client[0] if client else "")
+    request.length = int(dict(headers).get(b"content-length", 0))
+    reply = await ingest.ask(request, body())
+    start = {"status": reply.status, "headers": list(reply_headers(reply))}
+    await send({"type": "http.response.start", **start})
+    await send({"type": "http.response.body", "body": reply.body})

@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from router import log
@@ -40,7 +40,9 @@ class Door(ABC):
         """Answer a request with a refusal."""
         request.answer(refusal(refused))
 
-    def count_refusal(self, raw_path: bytes, word: str, status: int, peer: str) -> None:
+    def count_refusal(  # noqa: B027 - a door need not count
+        self, raw_path: bytes, word: str, status: int, peer: str
+    ) -> None:
         """Count a refusal that a connection made; raw_path b"": no request had begun."""
 
     def hopeless(self, _request: WireRequest, _now: float) -> bool:
@@ -58,7 +60,7 @@ class Door(ABC):
         if self._budget.take_now(size - request.held):
             request.held = size
             return True
-        request.waiting = self._spawn(self._wait(request, size - request.held))
+        request.waiting = self.spawn(self._wait(request, size - request.held))
         return False
 
     def release(self, request: WireRequest) -> None:
@@ -81,7 +83,19 @@ class Door(ABC):
             self.release(request)
             self.refuse(request, IngestRefusal(503, "busy"))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def fail(self, requests: Iterable[WireRequest], error: Exception) -> None:
+        """Log a fault of ours; answer those with 503 that have no answer yet."""
+        word = "busy" if isinstance(error, MemoryError) else "unavailable"
+        if word == "busy":
+            self._log.error("no memory for a request")
+        else:
+            self._log.error("request failed", error=repr(error), exc_info=error)
+        for request in requests:
+            if not request.answered:
+                request.answer(refusal(IngestRefusal(503, word)))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run this in a task that `tasks` holds."""
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)

@@ -1,7 +1,7 @@
 """What the head of one request may be, as far as its connection cares."""
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from router.model.settings import Limits
 
@@ -67,13 +67,13 @@ class RequestHead:
         headers: Sequence[tuple[bytes, bytes]],
         came: int,
         limits: Limits,
-        version: Callable[[], str],
+        version: str,
     ) -> None:
         """
         Check the whole of it; `came`: how many bytes the chunk has in which it ended.
 
         Raises:
-            HeadRefused: it is too large, asks for `*`, or names not one host.
+            HeadRefused: it is too large, asks for `*`, names not one host, or is not HTTP/1.x.
         """
         if len(headers) > limits.header_count:
             raise HeadRefused(431, "too_many_headers")
@@ -84,5 +84,7 @@ class RequestHead:
                 raise HeadRefused(431, "headers_too_large")
         if target == b"*":
             raise HeadRefused(400, "malformed_request")
-        if self.hosts != 1 and (self.hosts or version() == "1.1"):
+        if self.hosts != 1 and (self.hosts or version == "1.1"):
             raise HeadRefused(400, "bad_host")
+        if version not in ("1.1", "1.0"):  # the parser takes 0.9 and 2.0, too
+            raise HeadRefused(400, "malformed_request")

@@ -17,9 +17,6 @@ class Connection(Protocol):
 
     transport: asyncio.Transport
 
-    def is_late(self) -> bool:
-        """Whether the active request waited too long for its turn."""
-
     def answer(self, request: "WireRequest", reply: Reply) -> None:
         """Send a whole response, then go on with the next request or close."""
 
@@ -42,6 +39,8 @@ class WireRequest:
     """
 
     connection: Connection
+    asked: asyncio.Future[Reply] | None = None
+    """Gets the reply in place of the connection; see `Ingest.ask`."""
     endpoint: Any = None
     """Its LiveEndpoint, set by `Door.admit`. None: there is none, and it is refused."""
     refused: IngestRefusal | None = None
@@ -59,6 +58,8 @@ class WireRequest:
     keep_alive = True
 
     more_body = True
+    whole_since = 0.0
+    """When its turn came and its body was whole, in the loop's seconds."""
     in_pieces = False
     """The body did not come with its head: closing lingers, for more of it can come."""
     offered = False
@@ -116,5 +117,9 @@ class WireRequest:
     def answer(self, reply: Reply) -> None:
         """Send this response, if the sender is still there."""
         self.answered = True
-        if not self.disconnected:
+        if self.disconnected:
+            return
+        if self.asked is None:
             self.connection.answer(self, reply)
+        else:
+            self.asked.set_result(reply)

@@ -4,9 +4,10 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from router import log as logs
 from router.actions.process_tree import adopt_orphans
@@ -17,6 +18,7 @@ from router.model.store_address import SqliteFile, StoreAddress
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
 from router.serving.nodes import join
+from router.serving.process import Process
 from router.store.protocol import Store
 from router.wiring import terminal
 from router.wiring.live import (
@@ -83,6 +85,47 @@ def leaving_at_once() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, former)
+
+
+@asynccontextmanager
+async def embedded(rules: Path, environ: Mapping[str, str]) -> AsyncIterator[Server]:
+    """
+    Serve inside another server, which has the sockets and the signals; leaving drains.
+
+    Raises as `serve`. When the router fails later, it sends SIGTERM to this process.
+    """
+    started: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
+    server: Server
+
+    async def serving(made: Server) -> int:
+        nonlocal server
+        server, process = made, made.process(loops_of(made))
+
+        def ready() -> None:
+            made.ready()
+            started.set_result(process)
+
+        return await process.run(ready)
+
+    options = ServeOptions(rules, listens=False)
+    source = prepared(options, environ)
+    live = await asyncio.to_thread(source.build)
+    served = asyncio.ensure_future(run(options, source, live, serving))
+    waits: set[asyncio.Future[Any]] = {served, started}
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    if served.done():
+        raise StoreUnavailable(f"the router ended with {served.result()} while it started")
+    served.add_done_callback(_end_process)
+    try:
+        yield server
+    finally:
+        served.remove_done_callback(_end_process)
+        started.result().stop()
+        await served
+
+
+def _end_process(_served: "asyncio.Future[int]") -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 async def until_stopped(server: Server) -> int:

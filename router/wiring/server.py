@@ -44,7 +44,7 @@ from router.store.values import NodeCard
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts
 from router.web.client_address import Peers
-from router.web.ingest import IngestApp
+from router.web.ingest import Ingest
 from router.web.server import Listener
 from router.web.signal import Signal
 from router.wiring.action_table import make_actions
@@ -392,7 +392,7 @@ class Server:
     def _listeners(self) -> tuple[Listener, Listener]:
         server = self.live.current.ruleset.server
         peers, given = Peers(server.trusted_proxies), self.options.sockets
-        self.ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
+        self.ingest = Ingest(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         token = own_token(server.state)
         logs.keep_secret([token])
         self.callers = callers(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from router.config.settings import _LIMITS
 from router.model.settings import Limits
-from router.web.connections import Wire
+from router.web.connections import allowed_s
 from router.web.phases import PHASES, Phase
 
 PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
@@ -16,7 +16,7 @@ def _rows(phase: Phase) -> Iterator[str]:
     settings = {field: f"`{name}`" for name, (field, _) in _LIMITS.items()}
     end = f"`{phase.status}` `{phase.word}`" if phase.status else _ENDS[phase.word]
     for bound in phase.bounds:
-        seconds = Wire(Limits()).allowed[bound.setting]
+        seconds = allowed_s(Limits())[bound.setting]
         cells = (phase.name, f"{seconds:g} s", bound.start, settings.get(bound.setting, ""), end)
         yield "| " + " | ".join(cells).replace("|  |", "| |") + " |"
 

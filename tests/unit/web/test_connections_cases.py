@@ -22,8 +22,8 @@ def log_lines() -> Iterator[io.StringIO]:
 
 
 @pytest.fixture
-async def server(short: bool) -> AsyncIterator[Server]:
-    async with serving(short=short) as running:
+async def server() -> AsyncIterator[Server]:
+    async with serving() as running:
         yield running
 
 
@@ -218,8 +218,8 @@ async def test_a_sender_that_half_closes_still_hears_the_answer(server: Server) 
     await client.send(post())
     await server.intake.entered.wait()
     client.writer.write_eof()
-    (connection,) = server.listener._server.server_state.connections
-    await until(lambda: not connection.cycle.keep_alive)  # the server has seen the end
+    (connection,) = server.wire.open
+    await until(lambda: connection._ended)  # the server has seen the end
     server.intake.gate.set()
     answer = await client.response()
     assert (answer.status, answer.closed) == (200, True)

@@ -83,7 +83,7 @@ async def test_requests_are_answered_over_http_1_1(listener: Listener, tmp_path:
 async def test_deliveries_are_taken_by_either_way(
     certificate: Certificate, tmp_path: Path, short: bool
 ) -> None:
-    async with serving(short=short, tls=certificate.context) as server:
+    async with serving(tls=certificate.context) as server:
         reader, writer = await asyncio.open_connection(
             *server.listener.bound, ssl=trusting(tmp_path), server_hostname="hooks.example.com"
         )
