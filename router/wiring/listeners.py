@@ -9,6 +9,8 @@ from router.log import Log
 from router.model.settings import ListenerTls, ServerSettings
 from router.rules.ruleset import Ruleset
 from router.web.admin.app import AdminApp
+from router.web.admin.asgi import AsgiDoor
+from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.ingest import Ingest
@@ -60,7 +62,8 @@ def admin_listener(
     refused: a page without its style says nothing of when to come again.
     """
     limits = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
-    door = AsgiDoor(app.serve, LoadShedder(calm_s=ADMIN_ANSWER_S))
+    budget = Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
+    door = AsgiDoor(app.serve, budget, LoadShedder(calm_s=ADMIN_ANSWER_S))
     return Listener(server.admin, Wire(limits, door), proof.context if proof else None, given)
 
 

@@ -52,7 +52,7 @@ class AsgiDoor(Door):
 
     def offer(self, request: WireRequest) -> None:
         """Take a whole request, and answer it later."""
-        self._spawn(self._ask(request))
+        self.spawn(self._ask(request))
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Answer a request with a problem in JSON, as the application does."""
