@@ -172,7 +172,7 @@ _ROWS = (
         (post(b"1") + post(b"2", head=_UPGRADE) + post(b"3", head=_UPGRADE),),
         b"1",
         b"2",
-        said="200 200 closes",
+        said="200 200 lingers",
     ),
     # -- the older protocol
     good(
