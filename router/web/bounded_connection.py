@@ -183,8 +183,9 @@ class BoundedConnection(asyncio.Protocol):
         if not self._requests:
             return not self._write_paused
         active = self._active
-        alone = active is not None and len(self._requests) == 1
-        return alone and active.more_body and active.waiting is None
+        if active is None or len(self._requests) > 1:
+            return False
+        return active.more_body and active.waiting is None
 
     def _read_on(self) -> None:
         """Parse what was kept, then what comes."""

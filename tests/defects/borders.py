@@ -227,10 +227,9 @@ LISTENERS = (
         72,
         "chunks without end are taken",
         Edit(
-            "router/web/ingest.py",
-            "            if size > self._max:\n"
-            '                raise IngestRefusal(413, "too_large")\n',
-            "",
+            "router/web/wire_request.py",
+            "if size > self.body_max:",
+            "if self.length and size > self.body_max:",
         ),
         "unit/web/test_ingest.py::test_chunks_without_end_get_413",
     ),

@@ -19,7 +19,7 @@ FORBIDDEN = (
     "cryptography",
     "rich",
     "httpx",
-    "uvicorn",
+    "httptools",
 )
 
 

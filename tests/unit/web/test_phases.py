@@ -19,8 +19,7 @@ from router.web.protocol import WireProtocol
 from router.web.wire_request import WireRequest
 from tests.fake_transport import FakeTransport
 from tests.sim.loop import simulate
-from tests.unit.web.wire_client import Entry
-from tests.unit.web.wire_requests import PATH, post
+from tests.unit.web.wire_requests import post
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 SECONDS = Limits(header_s=3, keep_alive_s=7, body_idle_s=5, body_total_s=11, answer_s=13)

@@ -50,7 +50,7 @@ async def test_a_v4_sender_on_a_v6_socket_keeps_its_address() -> None:
 
 
 async def test_two_listeners_share_the_loop() -> None:
-    async with serving() as one, serving(short=short) as two:
+    async with serving() as one, serving() as two:
         assert (await one.ask(post())).status == (await two.ask(post())).status == 200
 
 
@@ -120,9 +120,7 @@ async def test_who_says_nothing_does_not_hold_up_the_end() -> None:
         assert await client.rest() == b""
 
 
-async def test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener(
-    short: bool,
-) -> None:
+async def test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener() -> None:
     """Who comes between two listeners waits in it, and is too late for neither."""
     with bind("127.0.0.1:0") as held:
         held.listen()

@@ -9,7 +9,10 @@ import pytest
 
 from router.clock import SystemClock
 from router.model.settings import Limits
+from router.web.admin.asgi import AsgiDoor
+from router.web.budget import Budget
 from router.web.connections import Wire
+from router.web.load_shedding import LoadShedder
 from router.web.server import Listener
 from router.web.signal import (
     AT_ONCE,
@@ -131,12 +134,12 @@ async def serving(
     admitted: Callable[[], Awaitable[bool]] = yes, **limits: Any
 ) -> AsyncIterator[tuple[Signal, Listener]]:
     signal = Signal(SystemClock())
-    wire = Wire(Limits(**limits), linger_s=0.05)
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
         await SignalStream(signal, "a", admitted)(scope, receive, send)
 
-    listener = Listener(serve, "127.0.0.1:0", wire)
+    door = AsgiDoor(serve, Budget(1000, 1.0), LoadShedder())
+    listener = Listener("127.0.0.1:0", Wire(Limits(**limits), door, linger_s=0.05))
     await listener.start()
     loops = asyncio.gather(signal.run(), signal.beat())
     try:

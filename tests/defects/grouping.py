@@ -1,14 +1,14 @@
-"""Defects of the short way in: small POSTs that go through the intake in groups."""
+"""Defects of the door: requests in groups, within limits, on connections and without."""
 
 from tests.defects.defect import Edit, defect
 
-SHORT_WAY = (
+GROUPING = (
     defect(
         108,
         "whoever went before the turn of his request is stored all the same",
         Edit(
             "router/web/ingest_group.py",
-            "            if post.disconnected:\n                continue\n",
+            "            if request.disconnected:\n                continue\n",
             "",
         ),
         "unit/web/test_ingest_group.py::test_who_went_before_his_turn_is_nobody_s_delivery",
@@ -18,22 +18,30 @@ SHORT_WAY = (
         "small POSTs of one endpoint all go before those of another",
         Edit(
             "router/web/ingest_group.py",
-            "        if waiting:\n"
+            "        if ready:\n"
             "            self._ready.move_to_end(name)\n"
             "        else:\n"
             "            del self._ready[name]\n",
-            "        if not waiting:\n            del self._ready[name]\n",
+            "        if not ready:\n            del self._ready[name]\n",
         ),
         "unit/web/test_ingest_group.py::test_endpoints_take_turns",
     ),
     defect(
         110,
         "an endpoint's limit is not asked where a body is small",
-        Edit(
-            "router/web/protocol.py",
-            "if endpoint is None or self._head.length > endpoint.body_max:",
-            "if endpoint is None:",
+        (
+            Edit(
+                "router/web/ingest.py",
+                "request.length > endpoint.body_max:",
+                "request.length > max(endpoint.body_max, SMALL_BYTES):",
+            ),
+            Edit(
+                "router/web/ingest.py",
+                "request.body_max = endpoint.body_max",
+                "request.body_max = max(endpoint.body_max, SMALL_BYTES)",
+            ),
         ),
-        "differential/test_differential.py::test_the_pair_agrees",
+        "unit/web/test_ingest.py"
+        "::test_who_would_wait_too_long_is_put_off_at_once_and_may_come_again",
     ),
 )

@@ -1,0 +1,1 @@
+"""The wire: bytes in, bytes out, against a router that is served."""

@@ -1,0 +1,46 @@
+"""Every row against a router that is served: what it says, keeps and counts."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from tests.wire import framing
+from tests.wire.place import SETTINGS, Outcome, problems, rules, run, served
+from tests.wire.row import Row
+
+ROWS = sorted(framing.FRAMING, key=lambda row: row.on)
+
+
+@pytest.fixture(scope="module")
+def outcome(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Row], Outcome]:
+    """What became of a row; the first that asks has all of its settings run, side by side."""
+    chosen = [
+        item.callspec.params["row"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.module is request.module
+    ]
+
+    @cache
+    def ran(on: str) -> dict[str, Outcome] | str:
+        rows = [row for row in chosen if row.on == on]
+        server = f"  limits: {{{SETTINGS[on]}}}\n"
+        try:
+            with served(tmp_path_factory.mktemp(on), rules(rows), server) as (place, _):
+                return run(rows, place)
+        except Exception as error:  # noqa: BLE001 - told by every row, and tried once
+            return repr(error)
+
+    def found(row: Row) -> Outcome:
+        outcomes = ran(row.on)
+        assert isinstance(outcomes, dict), outcomes
+        return outcomes[row.name]
+
+    return found
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])
+def test_it_is_as_the_row_says(outcome: Callable[[Row], Outcome], row: Row) -> None:
+    assert problems(row, outcome(row)) == []
