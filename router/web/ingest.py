@@ -7,6 +7,7 @@ one passes, and never cancels a request that the intake has begun to accept.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from router.clock import Clock
 from router.intake.intake import Intake
@@ -20,6 +21,10 @@ from router.web.door import Door
 from router.web.ingest_group import IngestGroup
 from router.web.load_shedding import LoadShedder
 from router.web.wire_request import SMALL_BYTES, WireRequest
+
+
+class ClientGone(Exception):
+    """The sender of a request went away before its body was whole."""
 
 
 class Ingest(Door):
@@ -70,32 +75,53 @@ class Ingest(Door):
             request.held = size
         self.group.offer(request)
 
-    async def ask(self, request: WireRequest) -> Reply:
+    async def ask(self, request: WireRequest, body: AsyncIterator[bytes]) -> Reply:
         """
-        Return the reply to a request that came without a connection of ours, its `body` whole.
+        Return the reply to a request that came without a connection of ours.
 
         It is checked as every other: endpoint, method, encoding, size, memory for its body (waits
-        `in_flight_wait_s` for some), and how long it waits for its turn. Call it in a task for each
-        request; when that is cancelled, a request that the intake has not begun is dropped.
+        `in_flight_wait_s` for some), and how long it waits for its turn. `body` is read as far as
+        there is memory for it.
+
+        Raises:
+            ClientGone: `body` raised it.
         """
         loop = asyncio.get_running_loop()
-        request.asked, request.whole_since = loop.create_future(), loop.time()
-        request.length = size = len(request.body)
+        request.asked = loop.create_future()
         self.admit(request)
         try:
-            if request.refused is None and size > SMALL_BYTES:
-                if await self._budget.take(size):
-                    request.held = size
-                else:
-                    request.refused = IngestRefusal(503, "busy")
+            await self._read(request, body)
+            request.whole_since = loop.time()
             if request.refused is None:
+                request.offered = True
                 self.offer(request)
             else:
                 self.refuse(request, request.refused)
-            return await request.asked
-        except BaseException:
-            request.disconnected = True
+        except ClientGone:
             raise
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
+            self.fail((request,), error)
+        finally:
+            if not request.offered:
+                self.release(request)
+        return await asyncio.shield(request.asked)
+
+    async def _read(self, request: WireRequest, body: AsyncIterator[bytes]) -> None:
+        if request.length > SMALL_BYTES:
+            await self._take(request, request.length)
+        while request.refused is None and (piece := await anext(body, None)) is not None:
+            request.add(piece)
+            if request.size != request.length:  # a small one that is here needs none in advance
+                await self._take(request, max(request.size, request.length))
+        request.end()
+
+    async def _take(self, request: WireRequest, size: int) -> None:
+        if request.refused is not None or size <= request.held:
+            return
+        if await self._budget.take(size - request.held):
+            request.held = size
+        else:
+            request.refused = IngestRefusal(503, "busy")
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Count a refusal and answer with it."""

@@ -82,24 +82,25 @@ def dashboard(bound: tuple[str, int], proof: Certificate | None) -> str:
 def announce(
     log: Log,
     ruleset: Ruleset,
-    public: Listener,
-    admin: tuple[Listener, Certificate | None],
+    bound: tuple[tuple[str, int], tuple[str, int]] | None,
+    proof: Certificate | None,
     token_needed: bool,
 ) -> None:
-    """Log the addresses and what is served."""
-    listener, proof = admin
+    """Log what is served, and the addresses: of deliveries, of operators; None: another's."""
+    addresses = zip(("listen", "admin"), map(shown, bound or ()), strict=False)
     log.info(
         "ready",
-        listen=shown(public.bound),
-        admin=shown(listener.bound),
+        **dict(addresses),
         store=str(ruleset.server.store),
         generation=ruleset.generation,
         endpoints=len(ruleset.addressed),
         rules=len(ruleset.rules),
     )
+    if bound is None:
+        return
     log.info(
         "dashboard",
-        url=dashboard(listener.bound, proof),
+        url=dashboard(bound[1], proof),
         log_in=f"the token in {ruleset.server.state}.token"
         if token_needed
         else "no token needed (--dev, this machine)",
