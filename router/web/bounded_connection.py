@@ -161,16 +161,9 @@ class BoundedConnection(asyncio.Protocol):
         """Give a request its turn."""
         self._active, at, now = request, self._at, self._now
         at.whole_since = at.body_since = at.last_byte = request.whole_since = now
-        self._advance_guarded(request)
+        self._advance(request)
         if self._active is request:
             self._read_on()
-
-    def _advance_guarded(self, request: WireRequest) -> None:
-        try:
-            self._advance(request)
-        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
-            self._wire.door.release(request)
-            self._wire.door.fail((request,), error)
 
     def _advance(self, request: WireRequest) -> None:
         """Refuse the active request, reserve memory for it, or offer it."""
@@ -240,8 +233,13 @@ class BoundedConnection(asyncio.Protocol):
         phase = phase_of(self._progress(now))
         due = ends_at(phase, self._at, self._wire.allowed)
         if now >= due:
-            self._expire(phase.status, phase.word)
             due = now + step_s
+            if phase.word == "gone":
+                self.transport.abort()
+            elif phase.word == "idle":
+                self.transport.close()
+            else:
+                self._send_refusal(phase.status, phase.word)
         if self._admitted:
             wait = max(min(due - now, step_s), 0.001)
             self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
@@ -255,14 +253,6 @@ class BoundedConnection(asyncio.Protocol):
         if at.more_body and self._read_paused:  # by us: the sender is not late
             at.last_byte = now
         return at
-
-    def _expire(self, status: int, word: str) -> None:
-        if word == "gone":
-            self.transport.abort()
-        elif word == "idle":
-            self.transport.close()
-        else:
-            self._send_refusal(status, word)
 
     # -- refusals ------------------------------------------------------------------------------
 

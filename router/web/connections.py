@@ -40,21 +40,16 @@ class Wire:
 
     def admit(self, address: str) -> bool:
         """Count one more connection of this address. False: it has its full number already."""
-        if self._peers.unbounded(address):
-            return True
         held = self._count.get(address, 0)
-        if held >= self.limits.connections_per_address:
+        if held >= self.limits.connections_per_address and not self._peers.unbounded(address):
             return False
         self._count[address] = held + 1
         return True
 
     def release(self, address: str) -> None:
         """Undo one admission."""
-        held = self._count.get(address, 0)
-        if held > 1:
-            self._count[address] = held - 1
-        else:
-            self._count.pop(address, None)
+        if held := self._count.pop(address) - 1:
+            self._count[address] = held
 
 
 def allowed_s(limits: Limits, linger_s: float = 1.0) -> dict[str, float]:

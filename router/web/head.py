@@ -4,6 +4,7 @@ import string
 from collections.abc import Sequence
 
 from router.model.settings import Limits
+from router.web.answers import IngestRefusal
 
 _HOST = (string.ascii_letters + string.digits + "!$&'()*+,;=-._~:[]@%").encode()
 """What a Host may be made of (RFC 3986, 3.2.2)."""
@@ -11,15 +12,6 @@ WATCHED = frozenset(
     {b"host", b"expect", b"transfer-encoding", b"content-length", b"content-encoding", b"upgrade"}
 )
 """The fields that `RequestHead.watch` wants to see; lower case."""
-
-
-class HeadRefused(Exception):
-    """The head of a request is not acceptable; raised through the parser to stop it."""
-
-    def __init__(self, status: int, word: str) -> None:
-        super().__init__(word)
-        self.status = status
-        self.word = word
 
 
 class RequestHead:
@@ -36,30 +28,32 @@ class RequestHead:
     """Bytes that values lost around them."""
     late_bytes = 0
     """Bytes after the chunk in which it began."""
+    body_bytes = late_body_bytes = 0
+    """Bytes of its body, and of the wire after the chunk in which the body began."""
 
     def watch(self, name: bytes, value: bytes) -> None:
         """
         Note a field of `WATCHED`.
 
         Raises:
-            HeadRefused: it may not be so.
+            IngestRefusal: it may not be so.
         """
         if name == b"host":
             self.hosts += 1
             if value.translate(None, _HOST):
-                raise HeadRefused(400, "malformed_request")
+                raise IngestRefusal(400, "malformed_request")
         elif name == b"content-length":
             self.length = int(value)
         else:
             self.unusual = True
             if name == b"expect":
                 if value.lower() != b"100-continue":
-                    raise HeadRefused(417, "expectation_failed")
+                    raise IngestRefusal(417, "expectation_failed")
                 self.expects = True
             elif name == b"transfer-encoding":
                 self.codings += 1
                 if value.lower() != b"chunked" or self.codings > 1:
-                    raise HeadRefused(400, "malformed_request")
+                    raise IngestRefusal(400, "malformed_request")
 
     def check(
         self,
@@ -73,18 +67,18 @@ class RequestHead:
         Check the whole of it; `came`: how many bytes the chunk has in which it ended.
 
         Raises:
-            HeadRefused: it is too large, asks for `*`, names not one host, or is not HTTP/1.x.
+            IngestRefusal: it is too large, asks for `*`, names not one host, or is not HTTP/1.x.
         """
         if len(headers) > limits.header_count:
-            raise HeadRefused(431, "too_many_headers")
+            raise IngestRefusal(431, "too_many_headers")
         # Most heads are smaller than the limit because the chunk they came in is.
         if came + self.late_bytes > limits.header_bytes:
             size = sum([len(name) + len(value) + 4 for name, value in headers])
             if size + self.blanks > limits.header_bytes:
-                raise HeadRefused(431, "headers_too_large")
+                raise IngestRefusal(431, "headers_too_large")
         if target == b"*":
-            raise HeadRefused(400, "malformed_request")
+            raise IngestRefusal(400, "malformed_request")
         if self.hosts != 1 and (self.hosts or version == "1.1"):
-            raise HeadRefused(400, "bad_host")
+            raise IngestRefusal(400, "bad_host")
         if version not in ("1.1", "1.0"):  # the parser takes 0.9 and 2.0, too
-            raise HeadRefused(400, "malformed_request")
+            raise IngestRefusal(400, "malformed_request")

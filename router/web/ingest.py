@@ -63,10 +63,7 @@ class Ingest(Door):
 
     def hopeless(self, request: WireRequest, now: float) -> bool:
         """Whether it would wait too long for its turn, so that it is refused at once."""
-        patience = self.patience
-        return patience.busy(now) and patience.hopeless(
-            self.group.expected_s(request.endpoint), now
-        )
+        return self.patience.hopeless(self.group.expected_s(request.endpoint), now)
 
     def offer(self, request: WireRequest) -> None:
         """Take a whole request, and answer it later."""

@@ -90,7 +90,7 @@ class IngestGroup:
                 await self._intake.accept_group(self._arrivals(group), self._answer)
         except Exception as error:  # noqa: BLE001 - the last net: the senders must get 503
             if not group and self._ready:  # it would fail again and again
-                group.append(self._next())
+                group.append(self._take(*next(iter(self._ready.items()))))
             self._door.fail(group, error)
         finally:
             for request in group:  # also those that are disconnected or refused
@@ -99,9 +99,8 @@ class IngestGroup:
             if self._next_group is alone:
                 self._go_on_now()
 
-    def _next(self) -> WireRequest:
-        """Take one request of the first endpoint, which then goes behind the others."""
-        name, ready = next(iter(self._ready.items()))
+    def _take(self, name: str, ready: deque[WireRequest]) -> WireRequest:
+        """Take one request of this endpoint, which then goes behind the others."""
         request = ready.popleft()
         if ready:
             self._ready.move_to_end(name)
@@ -125,16 +124,18 @@ class IngestGroup:
         or its turn is over.
         """
         now, began = self._now(), self._monotonic()
+        ends = began + TURN_S
         self._measure(began)
         room = GROUP_BYTES
         while self._ready and len(group) < GROUP_MAX:
-            room -= len(next(iter(self._ready.values()))[0].body)
+            name, ready = next(iter(self._ready.items()))
+            room -= len(ready[0].body)
             if group and room < 0:
                 break
-            if group and self._monotonic() >= began + TURN_S:
+            if group and self._monotonic() >= ends:
                 self._go_on_now()
                 break
-            request = self._next()
+            request = self._take(name, ready)
             group.append(request)
             if request.disconnected:
                 continue

@@ -13,7 +13,7 @@ from router.model.headers import BLANKS
 from router.web.answers import IngestRefusal
 from router.web.bounded_connection import BoundedConnection
 from router.web.connections import Wire, waited_s
-from router.web.head import WATCHED, HeadRefused, RequestHead
+from router.web.head import WATCHED, RequestHead
 from router.web.wire_request import SMALL_BYTES, WireRequest
 
 CROWDED_S = 0.05
@@ -35,8 +35,6 @@ class WireProtocol(BoundedConnection):
         self._head = RequestHead()
         self._headers: list[tuple[bytes, bytes]] = []
         self._chunk_bytes = 0
-        self._late_body_bytes = 0  # wire bytes after the chunk in which the body began
-        self._body_bytes = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the parser, too: it holds the connection."""
@@ -57,7 +55,7 @@ class WireProtocol(BoundedConnection):
         self._feed(data)
         active = self._active
         if active is not None and not active.offered:
-            self._advance_guarded(active)
+            self._advance(active)
 
     def _feed(self, data: bytes) -> None:
         self._chunk_bytes = len(data)
@@ -92,7 +90,6 @@ class WireProtocol(BoundedConnection):
         self._url = b""
         self._headers = []
         self._head = RequestHead()
-        self._late_body_bytes = self._body_bytes = 0
         at.in_head = True
         at.head_since = self._now if at.served else at.idle_since
         at.served = True
@@ -101,7 +98,7 @@ class WireProtocol(BoundedConnection):
         """Append a piece of the request target."""
         self._url += url
         if len(self._url) > self._wire.limits.uri_bytes:
-            raise HeadRefused(414, "uri_too_long")
+            raise IngestRefusal(414, "uri_too_long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a field of the head. Trailers are dropped: they cannot add headers to a body."""
@@ -117,21 +114,24 @@ class WireProtocol(BoundedConnection):
     def on_headers_complete(self) -> None:
         """Check the head and make a request of it."""
         parser, head, at, requests = self.parser, self._head, self._at, self._requests
-        version, method = parser.get_http_version(), parser.get_method()
-        head.check(self._url, self._headers, self._chunk_bytes, self._wire.limits, version)
+        version, method, url = parser.get_http_version(), parser.get_method(), self._url
+        head.check(url, self._headers, self._chunk_bytes, self._wire.limits, version)
         at.in_head = False
         at.body_since = at.last_byte = self._now
+        plain = url.startswith(b"/") and b"?" not in url and b"#" not in url
         request = WireRequest(
             "POST" if method == b"POST" else method.decode("ascii"),
-            _split(self._url),
+            (url, b"") if plain else _split(url),
             tuple(self._headers),
             self.peer,
         )
         request.connection = self
         request.length = head.length
-        request.plain = not head.unusual
-        request.expects = head.expects and version == "1.1"
         request.keep_alive = version == "1.1" and parser.should_keep_alive()
+        if head.unusual:
+            request.expects = head.expects and version == "1.1"
+        else:
+            request.plain = True
         self._wire.door.admit(request)
         requests.append(request)
         if len(requests) == 1:
@@ -139,53 +139,61 @@ class WireProtocol(BoundedConnection):
             return
         self._pause_reading()
         if len(requests) > PIPELINED_MAX:
-            raise HeadRefused(503, "busy")
+            raise IngestRefusal(503, "busy")
 
     def on_body(self, body: bytes) -> None:
         """Append a piece of the body."""
-        self._body_bytes += len(body)
         if not self._deaf:
+            self._head.body_bytes += len(body)
             self._requests[-1].add(body)
 
     def on_message_complete(self) -> None:
         """End a request. The parser ends one that offers an upgrade at its head: not so we."""
         if not self.parser.should_upgrade():
-            self._end_of_request()
-
-    def _end_of_request(self) -> None:
-        if not self._deaf:
-            request = self._requests[-1]
-            request.end()
-            self._at.whole_since = request.whole_since = self._now
+            self._requests[-1].end(self._now)
+            self._at.whole_since = self._now
 
     # -- pieces of requests --------------------------------------------------------------------
 
     def _advance(self, request: WireRequest) -> None:
         """Refuse the active request, reserve memory for it, or offer it to the door."""
-        door, size = self._wire.door, max(request.length, request.size)
-        if request.more_body:
-            request.in_pieces = True
-        if request.refused is not None:
-            self._turn_away(request, request.refused)
-            return
-        if request.more_body or size > SMALL_BYTES:
-            if request.held < size and not door.hold(request, size):
-                self._pause_reading()
-                return
+        door = self._wire.door
+        try:
             if request.more_body:
-                if request.expects:
-                    request.expects = False
-                    self.transport.write(_CONTINUE)
+                request.in_pieces = True
+            if request.refused is not None:
+                self._turn_away(request, request.refused)
+            elif (request.more_body or request.size > SMALL_BYTES) and not self._held(request):
                 return
-        elif not request.in_pieces and self._alone() and door.hopeless(request, self._now):
-            self._turn_away(request, IngestRefusal(503, "busy", keep_alive=True))
-            return
-        request.offered = True
-        door.offer(request)
+            elif door.patience.busy(self._now) and self._is_hopeless(request):
+                self._turn_away(request, IngestRefusal(503, "busy", keep_alive=True))
+            else:
+                request.offered = True
+                door.offer(request)
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
+            door.release(request)
+            door.fail((request,), error)
 
-    def _alone(self) -> bool:
-        """Whether no other request is here. Refusing many in a row would recurse."""
-        return len(self._requests) == 1 and not self._kept
+    def _held(self, request: WireRequest) -> bool:
+        """Reserve memory for a body that is large or not whole; whether it can be offered."""
+        size = max(request.length, request.size)
+        if request.held < size and not self._wire.door.hold(request, size):
+            self._pause_reading()
+            return False
+        if request.more_body and request.expects:
+            request.expects = False
+            self.transport.write(_CONTINUE)
+        return not request.more_body
+
+    def _is_hopeless(self, request: WireRequest) -> bool:
+        """
+        Whether a small request would wait too long.
+
+        False for one of many: each refusal would begin the next one, and recurse.
+        """
+        many = request.in_pieces or self._kept or len(self._requests) > 1
+        small = request.size <= SMALL_BYTES and not many
+        return small and self._wire.door.hopeless(request, self._now)
 
     def _turn_away(self, request: WireRequest, refused: IngestRefusal) -> None:
         request.offered = True
@@ -196,7 +204,7 @@ class WireProtocol(BoundedConnection):
         """Go on with the body of a request that has memory for it now."""
         if request is self._active:
             self._now = self._at.last_byte = self._time()
-            self._advance_guarded(request)
+            self._advance(request)
             if request is self._active:
                 self._read_on()
 
@@ -213,11 +221,12 @@ class WireProtocol(BoundedConnection):
 
         The limit is the same however the body was cut into chunks of the network.
         """
-        allowed = self._wire.limits.header_bytes + _BODY_OVERHEAD * self._body_bytes
+        head = self._head
+        allowed = self._wire.limits.header_bytes + _BODY_OVERHEAD * head.body_bytes
         if not request.more_body:
             if len(self._requests) > 1:  # it shares its bytes with others
                 return
-            came = self._late_body_bytes + self._chunk_bytes
+            came = head.late_body_bytes + self._chunk_bytes
             if came > allowed + self._wire.limits.uri_bytes:
                 self._send_refusal(400, "malformed_request")
             return
@@ -225,15 +234,15 @@ class WireProtocol(BoundedConnection):
         if not request.in_pieces:
             request.in_pieces = True
             return
-        self._late_body_bytes += self._chunk_bytes
-        if self._late_body_bytes > allowed:
+        head.late_body_bytes += self._chunk_bytes
+        if head.late_body_bytes > allowed:
             self._refuse(400, "malformed_request")
 
     def _not_parsed(self, error: httptools.HttpParserError) -> None:
         cause = error.__context__
         if self._deaf:  # it stands behind the last request to be answered
             return
-        if isinstance(cause, HeadRefused):
+        if isinstance(cause, IngestRefusal):
             self._refuse(cause.status, cause.word)
         elif isinstance(cause, MemoryError):  # not the sender's fault, who can try again
             self._refuse(503, "busy")
@@ -259,8 +268,10 @@ class WireProtocol(BoundedConnection):
             self._feed(rest)
 
     def _end_of_last(self) -> None:
-        self._end_of_request()
-        self._deaf = True
+        if not self._deaf:
+            self._deaf = True
+            self._requests[-1].end(self._now)
+            self._at.whole_since = self._now
 
 
 def _split(target: bytes) -> tuple[bytes, bytes]:
@@ -268,11 +279,9 @@ def _split(target: bytes) -> tuple[bytes, bytes]:
     Return path and query of a request target, in origin or absolute form.
 
     Raises:
-        HeadRefused: it has no path.
+        IngestRefusal: it has no path.
     """
-    if target.startswith(b"/") and b"?" not in target and b"#" not in target:
-        return target, b""
     parsed = httptools.parse_url(target)
     if parsed.path is None:
-        raise HeadRefused(400, "malformed_request")
+        raise IngestRefusal(400, "malformed_request")
     return parsed.path, parsed.query or b""

@@ -6,6 +6,7 @@ A listener binds first, so a wrong address is an error with our words before any
 
 import asyncio
 import errno
+import functools
 import socket
 import ssl
 from typing import Any
@@ -42,9 +43,14 @@ class Listener:
         given: socket.socket | None = None,
     ) -> None:
         self._address, self._given, self._tls, self._wire = address, given, tls, wire
+        self._protocol = functools.partial(WireProtocol, wire)
         self._listening: socket.socket | None = None
         self._server: asyncio.Server | None = None
         self._connecting = set[asyncio.Task[None]]()
+        self._tls_limits: dict[str, Any] = {}
+        if tls is not None:  # asyncio keeps an unfinished handshake for a minute
+            self._tls_limits["ssl_handshake_timeout"] = wire.limits.header_s
+            self._tls_limits["ssl_shutdown_timeout"] = wire.linger_s
 
     @property
     def bound(self) -> tuple[str, int]:
@@ -71,21 +77,8 @@ class Listener:
         self._bound = (str(name[0]), int(name[1]))
         wire.crowded, wire.opened_at = self._accept_all, loop.time()
         self._server = await loop.create_server(
-            self._protocol, sock=listening, ssl=self._tls, backlog=BACKLOG, **self._handshake()
+            self._protocol, sock=listening, ssl=self._tls, backlog=BACKLOG, **self._tls_limits
         )
-
-    def _protocol(self) -> WireProtocol:
-        return WireProtocol(self._wire)
-
-    def _handshake(self) -> dict[str, Any]:
-        """Return the limits of TLS; asyncio's own keep an unfinished handshake for a minute."""
-        if self._tls is None:
-            return {}
-        wire = self._wire
-        return {
-            "ssl_handshake_timeout": wire.limits.header_s,
-            "ssl_shutdown_timeout": wire.linger_s,
-        }
 
     def _accept_all(self) -> None:
         """
@@ -108,7 +101,7 @@ class Listener:
     async def _connect(self, loop: asyncio.AbstractEventLoop, taken: socket.socket) -> None:
         try:
             await loop.connect_accepted_socket(
-                self._protocol, taken, ssl=self._tls, **self._handshake()
+                self._protocol, taken, ssl=self._tls, **self._tls_limits
             )
         except OSError:  # the peer is gone already, or does not speak TLS
             taken.close()

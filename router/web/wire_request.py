@@ -108,9 +108,9 @@ class WireRequest:
             self._gathered.write(piece)
         self.size = size
 
-    def end(self) -> None:
+    def end(self, now: float) -> None:
         """Take the body as whole."""
-        self.more_body = False
+        self.more_body, self.whole_since = False, now
         if self._gathered is not None:
             self.body, self._gathered = self._gathered.getvalue(), None
 
