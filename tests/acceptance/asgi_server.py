@@ -1,4 +1,4 @@
-"""A router behind a server of somebody else's: unmodified uvicorn with an application from a file."""
+"""A router behind unmodified uvicorn, with an application made of its rules."""
 
 import socket
 from dataclasses import dataclass, field

@@ -15,8 +15,22 @@ from tests.wire import framing
 from tests.wire.place import Outcome, Place, problems, rules, run
 from tests.wire.row import Row
 
+pytestmark = pytest.mark.long
+
 ROWS = [row for row in framing.FRAMING if row.framing and row.door == "public"]
-DIFFERENT: Mapping[str, str] = {}
+DIFFERENT = {
+    "gzip, chunked": ("200 closes", "it takes a second transfer coding, and leaves it as it is"),
+    "garbage behind a good one": (
+        "400 closes",
+        "it says 400 at once and closes, while the request before is still being answered",
+    ),
+    "two lengths behind a good one": ("400 closes", "as for garbage"),
+    "half-closed behind a whole request": (
+        "closes",
+        "it takes a half-closed connection for one that is gone",
+    ),
+}
+"""What uvicorn says instead, and why. What it stores is not compared then."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +47,9 @@ def test_another_parser_agrees_or_differs_as_is_known(
     outcomes: Mapping[str, Outcome], row: Row
 ) -> None:
     found = problems(row, outcomes[row.name], strict=False)
-    if row.name in DIFFERENT:
-        assert found, "they agree: remove it from the table"
+    name = row.name.removesuffix(", bytewise").removesuffix(", head first")
+    if name in DIFFERENT:
+        said, _ = DIFFERENT[name]
+        assert str(outcomes[row.name].seen) == said or (row.name != name and not found)
     else:
         assert found == []
