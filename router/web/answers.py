@@ -3,12 +3,9 @@
 from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
+from typing import Any
 
 from router.intake.reply import RETRY_AFTER_S, Reply
-
-Headers = tuple[tuple[bytes, bytes], ...]
-Parts = tuple[int, str, int | None, bytes | None, bool, Headers]
-"""What the headers are made of: length, content type, Retry-After, challenge, close, further."""
 
 _JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
@@ -43,28 +40,40 @@ def refusal(refused: IngestRefusal, methods: Iterable[str] = ()) -> Reply:
 
 def reply_bytes(reply: Reply, *, keep_alive: bool, head_only: bool = False) -> bytes:
     """Return a whole response; `head_only`: without its body, for HEAD."""
-    head = _reply_head(reply.status, _parts(reply, close=reply.close or not keep_alive))
-    return head if head_only else head + reply.body
-
-
-def reply_headers(reply: Reply) -> Headers:
-    """Return the headers of a response, names in lower case."""
-    return _headers(_parts(reply, close=reply.close))
-
-
-def _parts(reply: Reply, *, close: bool) -> Parts:
-    length, challenge = len(reply.body), reply.challenge
-    return length, reply.content_type, reply.retry_after, challenge, close, reply.headers
+    body = reply.body
+    head = _reply_head(
+        reply.status,
+        len(body),
+        reply.content_type,
+        reply.retry_after,
+        reply.challenge,
+        reply.close or not keep_alive,
+        reply.headers,
+    )
+    return head if head_only else head + body
 
 
 @lru_cache(maxsize=256)
-def _reply_head(status: int, parts: Parts) -> bytes:
-    lines = [b"%b: %b\r\n" % pair for pair in _headers(parts)]
+def _reply_head(status: int, length: int, *parts: Any) -> bytes:
+    lines = [b"%b: %b\r\n" % pair for pair in _headers(length, *parts)]
     return b"".join([status_line(status), *lines, b"\r\n"])
 
 
-def _headers(parts: Parts) -> Headers:
-    length, content_type, retry_after, challenge, close, further = parts
+def reply_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response, names in lower case."""
+    of = reply
+    length, kind = len(of.body), of.content_type
+    return _headers(length, kind, of.retry_after, of.challenge, of.close, of.headers)
+
+
+def _headers(
+    length: int,
+    content_type: str,
+    retry_after: int | None,
+    challenge: bytes | None,
+    close: bool,
+    further: Iterable[tuple[bytes, bytes]],
+) -> list[tuple[bytes, bytes]]:
     headers = [(b"content-length", b"%d" % length)]
     if content_type == "application/json":
         headers.append(_JSON)
@@ -76,7 +85,7 @@ def _headers(parts: Parts) -> Headers:
         headers.append((b"www-authenticate", challenge))
     if close:
         headers.append(_CLOSE)
-    return (*headers, *further)
+    return [*headers, *further]
 
 
 def status_line(status: int) -> bytes:

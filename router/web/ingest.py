@@ -139,7 +139,8 @@ class Ingest(Door):
 
     async def _accept(self, request: WireRequest) -> None:
         try:
-            inbound = self._inbound(request, self._now())
+            now_s = asyncio.get_running_loop().time()
+            inbound = self._inbound(request, self._now(), now_s)
             reply = await self._intake.accept(request.endpoint, inbound)
         except IngestRefusal as refused:
             self.refuse(request, refused)
@@ -150,16 +151,16 @@ class Ingest(Door):
         finally:
             self.release(request)
 
-    def _inbound(self, request: WireRequest, now: int) -> InboundRequest:
+    def _inbound(self, request: WireRequest, now: int, now_s: float) -> InboundRequest:
         """
-        Return what the intake takes.
+        Return what the intake takes. `now` in Unix milliseconds, `now_s` in the loop's seconds.
 
         Raises:
             IngestRefusal: it waited too long for its turn, or there is no memory for its body.
         """
         size = len(request.body)
         if size <= SMALL_BYTES:  # a larger one has cost too much to be sent again
-            if self.patience.spent(request.whole_since, asyncio.get_running_loop().time()):
+            if self.patience.spent(request.whole_since, now_s):
                 raise IngestRefusal(503, "busy", keep_alive=True)
             if not request.held:
                 if not self._budget.take_whole(size):

@@ -31,14 +31,15 @@ class IngestGroup:
     interpreter (1.5 times each, measured). It waits at most `alone_s` for a slow commit, and not at
     all after a group that used its whole turn.
 
-    `inbound` returns what the intake takes of a request at this time, or raises IngestRefusal.
+    `inbound` returns what the intake takes of a request, or raises IngestRefusal. It gets the time
+    in Unix milliseconds, and in the loop's seconds.
     """
 
     def __init__(
         self,
         door: Door,
         intake: Intake,
-        inbound: Callable[[WireRequest, int], InboundRequest],
+        inbound: Callable[[WireRequest, int, float], InboundRequest],
         *,
         clock: Clock,
         alone_s: float = ALONE_S,
@@ -124,7 +125,7 @@ class IngestGroup:
         or its turn is over.
         """
         now, began = self._now(), self._monotonic()
-        ends = began + TURN_S
+        ends, now_s = began + TURN_S, asyncio.get_running_loop().time()
         self._measure(began)
         room = GROUP_BYTES
         while self._ready and len(group) < GROUP_MAX:
@@ -140,7 +141,7 @@ class IngestGroup:
             if request.disconnected:
                 continue
             try:
-                inbound = self._inbound(request, now)
+                inbound = self._inbound(request, now, now_s)
             except IngestRefusal as refused:
                 self._door.refuse(request, refused)
             except Exception as error:  # noqa: BLE001 - of one request, and no other's

@@ -44,4 +44,34 @@ GROUPING = (
         "unit/web/test_ingest.py"
         "::test_who_would_wait_too_long_is_put_off_at_once_and_may_come_again",
     ),
+    defect(
+        375,
+        "a sender whose body is here is told to send it",
+        Edit(
+            "router/web/protocol.py",
+            '            request.expects = head.expects and version == "1.1"\n',
+            "            if head.expects:\n                self.transport.write(_CONTINUE)\n",
+        ),
+        "wire/test_rows.py::test_it_is_as_the_row_says",
+    ),
+    defect(
+        376,
+        "one who pipelines and reads nothing has all of it answered",
+        Edit(
+            "router/web/bounded_connection.py",
+            "        if self._write_paused:\n            return\n",
+            "",
+        ),
+        "unit/web/test_phases.py::test_a_phase_ends",
+    ),
+    defect(
+        377,
+        "a small chunked request has a commit of its own",
+        Edit(
+            "router/web/ingest.py",
+            "request.endpoint.waits or size > SMALL_BYTES:",
+            "request.endpoint.waits or size != request.length:",
+        ),
+        "unit/web/test_ingest_group.py::test_small_bodies_go_in_groups_however_they_are_sent",
+    ),
 )

@@ -28,6 +28,14 @@ SETTINGS = {
     " body_total: 600ms, header_timeout: 60s, body_idle: 60s, answer: 60s",
 }
 """`server.limits`: long deadlines where none shall pass, short ones where they shall."""
+TOKEN = "a-made-up-token-of-more-than-32-bytes"
+ISSUED = """providers:
+  issued:
+    verify:
+      scheme: introspection
+      introspect: {url: "https://127.0.0.1:PORT/", client_id: router, client_secret: token}
+    event: {field: type}
+"""
 FURTHER = b'"further"'
 TOGETHER = 40
 """So many rows run at once."""
@@ -70,7 +78,8 @@ class Place:
         """Endpoint and reason by the sender's address, oldest first."""
         found = dict[str, list[tuple[str | None, str]]]()
         for one in self.asked("/api/refusals", limit=500).json()["refusals"]:
-            found.setdefault(one["peer"], []).insert(0, (one["endpoint"], one["reason"]))
+            if one["reason"] != "not_answered":  # an issuer's fault, told when its time is over
+                found.setdefault(one["peer"], []).insert(0, (one["endpoint"], one["reason"]))
         return found
 
 
@@ -83,13 +92,17 @@ class Outcome:
     refused: list[str] = field(default_factory=list)
 
 
-def rules(rows: Sequence[Row]) -> str:
-    """A rules file's endpoints, one for each row, and what they may need."""
+def rules(rows: Sequence[Row], issuer: int = 0) -> str:
+    """
+    A rules file's endpoints, one for each row, and what they may need; `issuer`: the port of who is
+    asked about tokens.
+    """
     lines = [
         f"  x{n}: {{paths: [/wh_x{n}], dedupe: off, {row.endpoint}}}\n"
         for n, row in enumerate(rows)
     ]
-    return "endpoints:\n" + "".join(lines)
+    asked = ISSUED.replace("PORT", str(issuer)) if issuer else ""
+    return "secrets: {token: {env: TOKEN}}\n" + asked + "endpoints:\n" + "".join(lines)
 
 
 def run(rows: Sequence[Row], place: Place) -> dict[str, Outcome]:
@@ -119,7 +132,9 @@ async def _all(rows: Sequence[Row], place: Place) -> list[Seen]:
         door = place.admin if row.door == "admin" else place.public
         further = b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         if row.door != "admin":
-            further = post(FURTHER, path=path)
+            further = post(
+                FURTHER, path=path, head=b"Authorization: Bearer %b\r\n" % TOKEN.encode()
+            )
         async with room:
             tls = place.trusting if row.door == "tls" else None
             return await played(await opened(door, _address(number), tls), row.at(path), further)
@@ -137,12 +152,14 @@ def _address(number: int) -> str:
 def problems(row: Row, outcome: Outcome, *, strict: bool = True) -> list[str]:
     """What is not as the row says."""
     seen, found = outcome.seen, list[str]()
-    gone = ("goes", "closes", "lingers", *(() if strict else ("breaks off",)))
-    same = seen.end == row.end or (
-        (not strict or row.end == "goes") and {seen.end, row.end} <= {*gone}
-    )
-    statuses = [answer.status for answer in seen.answers]
-    if statuses != row.statuses or not same or (strict and seen.odd):
+    statuses, said = [answer.status for answer in seen.answers], row.statuses
+    if (
+        not strict and seen.end == "breaks off"
+    ):  # a reset takes answers with it: theirs do not linger
+        said = said[: len(statuses)]
+    gone = ("goes", "closes", "lingers", "breaks off")[: 3 if strict else 4]
+    alike = (row.end == "goes" or not strict) and {seen.end, row.end} <= {*gone}
+    if statuses != said or not (alike or seen.end == row.end) or (strict and seen.odd):
         found.append(f"said {seen}, not {row.said}")
     if len(outcome.stored) != len(row.stored) or any(
         b not in (a, ANY) for a, b in zip(outcome.stored, row.stored, strict=False)
@@ -171,7 +188,7 @@ def served(
     folder: Path, endpoints: str, server: str = "", **environ: str
 ) -> Iterator[tuple[Place, RouterProcess]]:
     """A router in a process of its own; `server` is what stands below its settings."""
-    rig = Rig(folder / "router", endpoints, dict(environ), server)
+    rig = Rig(folder / "router", endpoints, {"TOKEN": TOKEN, **environ}, server)
     with rig.router() as router:
         yield place_of(rig), router
 

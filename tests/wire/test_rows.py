@@ -1,15 +1,16 @@
 """Every row against a router that is served: what it says, keeps and counts."""
 
+import socket
 from collections.abc import Callable
 from functools import cache
 
 import pytest
 
-from tests.wire import framing
+from tests.wire import framing, heads, waits
 from tests.wire.place import SETTINGS, Outcome, problems, rules, run, served
 from tests.wire.row import Row
 
-ROWS = sorted(framing.FRAMING, key=lambda row: row.on)
+ROWS = sorted((*framing.FRAMING, *heads.HEADS, *waits.WAITS), key=lambda row: row.on)
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,10 @@ def outcome(
         rows = [row for row in chosen if row.on == on]
         server = f"  limits: {{{SETTINGS[on]}}}\n"
         try:
-            with served(tmp_path_factory.mktemp(on), rules(rows), server) as (place, _):
-                return run(rows, place)
+            with socket.create_server(("127.0.0.1", 0)) as silent:
+                endpoints = rules(rows, silent.getsockname()[1])
+                with served(tmp_path_factory.mktemp(on), endpoints, server) as (place, _):
+                    return run(rows, place)
         except Exception as error:  # noqa: BLE001 - told by every row, and tried once
             return repr(error)
 

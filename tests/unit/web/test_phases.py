@@ -15,7 +15,7 @@ from router.web.connections import Wire
 from router.web.door import Door
 from router.web.load_shedding import LoadShedder
 from router.web.phases import PHASES
-from router.web.protocol import WireProtocol
+from router.web.protocol import PIPELINED_MAX, WireProtocol
 from router.web.wire_request import WireRequest
 from tests.fake_transport import FakeTransport
 from tests.sim.loop import simulate
@@ -141,6 +141,17 @@ async def half_an_answer(world: World) -> None:
     assert world.refused == [("timeout", 503)]
 
 
+async def answers_that_are_not_read(world: World) -> None:
+    """Nothing more is begun for one who asks and does not read."""
+    await world.at(1, post() + post())
+    world.protocol.pause_writing()
+    world.answer()
+    await world.at(2, post())
+    assert len(world.door.requests) == 1
+    await world.ends(14, b"", "closed")
+    assert len(world.door.requests) == 1
+
+
 async def a_refusal(world: World) -> None:
     await world.at(1, b"\0garbage")
     assert world.link.how == "half closed"
@@ -156,7 +167,7 @@ LIVES = {
     "no further request": (no_further_request,),
     "half a body": (half_a_small_body, a_dripping_body),
     "a whole request without an answer": (a_whole_small_post,),
-    "half an answer of which the sender takes nothing": (half_an_answer,),
+    "half an answer of which the sender takes nothing": (half_an_answer, answers_that_are_not_read),
     "a refusal that is out": (a_refusal,),
 }
 
@@ -166,6 +177,19 @@ def test_a_phase_ends(life: Callable[[World], Any]) -> None:
     async def lived() -> None:
         world = World()
         await life(world)
+        world.link.lose()
+
+    simulate(lived(), random.Random(1))
+
+
+def test_so_many_requests_of_one_chunk_are_answered() -> None:
+    async def lived() -> None:
+        world = World()
+        await world.at(1, post() * (PIPELINED_MAX + 9))
+        for _ in range(PIPELINED_MAX):
+            world.answer()
+        assert world.link.sent.count(b"HTTP/1.1 200 ") == PIPELINED_MAX
+        assert world.refused == [("busy", 503)]
         world.link.lose()
 
     simulate(lived(), random.Random(1))
