@@ -6,6 +6,7 @@ A connection has one timer. At least once every `Wire.step_s` it looks which dea
 """
 
 import asyncio
+from math import inf
 
 from router.intake.reply import Reply
 from router.web.answers import IngestRefusal, refusal, reply_bytes
@@ -70,9 +71,8 @@ class BoundedConnection(asyncio.Protocol):
     def eof_received(self) -> bool | None:
         """Keep the connection of a peer that only half-closed until its requests are answered."""
         active = self._active
-        if active is None or active.more_body or active.answering:
-            return None
-        if self.transport.get_extra_info("sslcontext") is not None:
+        secure = self.transport.get_extra_info("sslcontext") is not None
+        if secure or active is None or active.more_body or active.answering:
             return None
         self._ended = True
         if not self._kept:
@@ -93,7 +93,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Go on after the peer has read."""
-        self._at.stalled_since = None
+        self._at.stalled_since = inf
         self._write_paused = False
         self._wake()
         if self._active is None:
@@ -104,7 +104,7 @@ class BoundedConnection(asyncio.Protocol):
         """Whether a request is yet to come, or the rest of one."""
         at, active = self._at, self._active
         unread = active is not None and active.more_body
-        return at.leaving_since is None and (not at.served or at.in_head or unread)
+        return at.leaving_since == inf and (not at.served or at.in_head or unread)
 
     # -- responses, in the order of their requests ---------------------------------------------
 
@@ -144,7 +144,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Begin the next request that is here, or wait for one."""
-        if self.transport.is_closing() or self._at.leaving_since is not None:
+        if self.transport.is_closing() or self._at.leaving_since < inf:
             return
         self._now = self._at.idle_since = self._time()
         if self._write_paused:
@@ -202,7 +202,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def _linger(self) -> None:
         """Close our sending side; drop what still comes until the peer closes, or for linger_s."""
-        if self._at.leaving_since is not None or self.transport.is_closing():
+        if self._at.leaving_since < inf or self.transport.is_closing():
             return
         self._deaf = True
         self._at.leaving_since = self._time()
@@ -228,7 +228,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def _tick(self) -> None:
         now, step_s = self._time(), self._wire.step_s
-        if self.transport.is_closing() and self._at.leaving_since is None:
+        if self.transport.is_closing() and self._at.leaving_since == inf:
             self._at.leaving_since = now
         phase = phase_of(self._progress(now))
         due = ends_at(phase, self._at, self._wire.allowed)
