@@ -33,7 +33,7 @@ class BoundedConnection(asyncio.Protocol):
         self._requests: list[WireRequest] = []
         self._active: WireRequest | None = None  # the first one, once its turn has come
         self._kept = b""
-        self._pending: tuple[int, str] | None = None  # a refusal behind unanswered requests
+        self._pending: IngestRefusal | None = None  # a refusal behind unanswered requests
         self._admitted = False
         self._deaf = False  # nothing more is parsed
         self._ended = False  # the peer sends no more
@@ -144,25 +144,21 @@ class BoundedConnection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Begin the next request that is here, or wait for one."""
-        if self.transport.is_closing() or self._at.leaving_since < inf:
+        at, requests = self._at, self._requests
+        if self.transport.is_closing() or at.leaving_since < inf:
             return
-        self._now = self._at.idle_since = self._time()
+        self._now = at.idle_since = self._time()
         if self._write_paused:
             return
-        requests = self._requests
         if requests and not (requests[0].more_body and (self._pending or self._ended)):
-            self._begin(requests[0])
+            request = self._active = requests[0]
+            at.whole_since = at.body_since = at.last_byte = request.whole_since = self._now
+            self._advance(request)
+            if self._active is request:
+                self._read_on()
         elif self._pending is not None:
-            self._send_refusal(*self._pending)
+            self._send_refusal(self._pending)
         elif self._read_paused or self._ended:
-            self._read_on()
-
-    def _begin(self, request: WireRequest) -> None:
-        """Give a request its turn."""
-        self._active, at, now = request, self._at, self._now
-        at.whole_since = at.body_since = at.last_byte = request.whole_since = now
-        self._advance(request)
-        if self._active is request:
             self._read_on()
 
     def _advance(self, request: WireRequest) -> None:
@@ -239,7 +235,7 @@ class BoundedConnection(asyncio.Protocol):
             elif phase.word == "idle":
                 self.transport.close()
             else:
-                self._send_refusal(phase.status, phase.word)
+                self._send_refusal(IngestRefusal(phase.status, phase.word))
         if self._admitted:
             wait = max(min(due - now, step_s), 0.001)
             self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
@@ -256,27 +252,26 @@ class BoundedConnection(asyncio.Protocol):
 
     # -- refusals ------------------------------------------------------------------------------
 
-    def _refuse(self, status: int, word: str) -> None:
+    def _refuse(self, refused: IngestRefusal) -> None:
         """Refuse the request being parsed, once those before it are answered."""
         self._deaf = True
         requests = self._requests
         if requests and not (len(requests) == 1 and requests[0].more_body):
-            self._pending = (status, word)
+            self._pending = refused
         else:
-            self._send_refusal(status, word)
+            self._send_refusal(refused)
 
-    def _send_refusal(self, status: int, word: str) -> None:
+    def _send_refusal(self, refused: IngestRefusal) -> None:
         """Answer in place of the door, whose own response is dropped, and close."""
         self._deaf, self._pending = True, None
         stalled = self._write_paused or (self._active is not None and self._active.answering)
         self._abandon()
         path = self._url.partition(b"?")[0] if self._at.served else b""
-        self._wire.door.count_refusal(path, word, status, self.peer)
+        self._wire.door.count_refusal(path, refused.word, refused.status, self.peer)
         if self.transport.is_closing():
             return
         if stalled:
             self.transport.close()
         else:
-            reply = refusal(IngestRefusal(status, word))
-            self.transport.write(reply_bytes(reply, keep_alive=False))
+            self.transport.write(reply_bytes(refusal(refused), keep_alive=False))
             self._linger()

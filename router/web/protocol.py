@@ -79,7 +79,7 @@ class WireProtocol(BoundedConnection):
         if now - arrived > CROWDED_S:
             self._wire.crowded()
             if self._wire.door.patience.spent(arrived, now):
-                self._send_refusal(503, "busy")
+                self._send_refusal(IngestRefusal(503, "busy"))
         return self._deaf
 
     # -- the parser's callbacks ----------------------------------------------------------------
@@ -161,17 +161,19 @@ class WireProtocol(BoundedConnection):
         try:
             if request.more_body:
                 request.in_pieces = True
-            if request.refused is not None:
-                self._turn_away(request, request.refused)
-            elif (request.more_body or request.size > SMALL_BYTES) and not self._held(request):
-                return
-            elif door.patience.busy(self._now) and self._is_hopeless(request):
-                self._turn_away(request, IngestRefusal(503, "busy", keep_alive=True))
-            else:
-                request.offered = True
+            if request.refused is None:
+                if (request.more_body or request.size > SMALL_BYTES) and not self._held(request):
+                    return
+                # Not one of many: each refusal would begin the next one, and recurse.
+                alone = len(self._requests) == 1 and not self._kept
+                if alone and door.patience.busy(self._now) and door.hopeless(request, self._now):
+                    request.refused = IngestRefusal(503, "busy", keep_alive=True)
+            request.offered = True
+            if request.refused is None:
                 door.offer(request)
+            else:
+                door.refuse(request, request.refused)
         except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
-            door.release(request)
             door.fail((request,), error)
 
     def _held(self, request: WireRequest) -> bool:
@@ -184,21 +186,6 @@ class WireProtocol(BoundedConnection):
             request.expects = False
             self.transport.write(_CONTINUE)
         return not request.more_body
-
-    def _is_hopeless(self, request: WireRequest) -> bool:
-        """
-        Whether a small request would wait too long.
-
-        False for one of many: each refusal would begin the next one, and recurse.
-        """
-        many = request.in_pieces or self._kept or len(self._requests) > 1
-        small = request.size <= SMALL_BYTES and not many
-        return small and self._wire.door.hopeless(request, self._now)
-
-    def _turn_away(self, request: WireRequest, refused: IngestRefusal) -> None:
-        request.offered = True
-        self._wire.door.release(request)
-        self._wire.door.refuse(request, refused)
 
     def go_on_reading(self, request: WireRequest) -> None:
         """Go on with the body of a request that has memory for it now."""
@@ -213,7 +200,7 @@ class WireProtocol(BoundedConnection):
             self._head.late_bytes += self._chunk_bytes
             limits = self._wire.limits
             if self._head.late_bytes > limits.header_bytes + limits.uri_bytes:
-                self._refuse(431, "headers_too_large")
+                self._refuse(IngestRefusal(431, "headers_too_large"))
 
     def _more_body(self, request: WireRequest) -> None:
         """
@@ -228,7 +215,7 @@ class WireProtocol(BoundedConnection):
                 return
             came = head.late_body_bytes + self._chunk_bytes
             if came > allowed + self._wire.limits.uri_bytes:
-                self._send_refusal(400, "malformed_request")
+                self._send_refusal(_malformed())
             return
         self._at.last_byte = self._now
         if not request.in_pieces:
@@ -236,18 +223,15 @@ class WireProtocol(BoundedConnection):
             return
         head.late_body_bytes += self._chunk_bytes
         if head.late_body_bytes > allowed:
-            self._refuse(400, "malformed_request")
+            self._refuse(_malformed())
 
     def _not_parsed(self, error: httptools.HttpParserError) -> None:
         cause = error.__context__
         if self._deaf:  # it stands behind the last request to be answered
             return
-        if isinstance(cause, IngestRefusal):
-            self._refuse(cause.status, cause.word)
-        elif isinstance(cause, MemoryError):  # not the sender's fault, who can try again
-            self._refuse(503, "busy")
-        else:
-            self._refuse(400, "malformed_request")
+        if isinstance(cause, MemoryError):  # not the sender's fault, who can try again
+            cause = IngestRefusal(503, "busy")
+        self._refuse(cause if isinstance(cause, IngestRefusal) else _malformed())
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """
@@ -283,5 +267,9 @@ def _split(target: bytes) -> tuple[bytes, bytes]:
     """
     parsed = httptools.parse_url(target)
     if parsed.path is None:
-        raise IngestRefusal(400, "malformed_request")
+        raise _malformed()
     return parsed.path, parsed.query or b""
+
+
+def _malformed() -> IngestRefusal:
+    return IngestRefusal(400, "malformed_request")

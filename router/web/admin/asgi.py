@@ -56,6 +56,7 @@ class AsgiDoor(Door):
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Answer a request with a problem in JSON, as the application does."""
+        self.release(request)
         found = Rejected(refused.status, _WORDS.get(refused.status, refused.word))
         body = problem_body(found)
         request.answer(replace(refusal(refused), body=body, content_type=PROBLEM))
