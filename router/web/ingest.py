@@ -43,7 +43,7 @@ class Ingest(Door):
         limits = limits or Limits()
         budget = budget or Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
         super().__init__(budget, patience or LoadShedder())
-        self._intake, self._now = intake, clock.now
+        self._intake, self._now, self._body_s = intake, clock.now, limits.body_total_s
         self._peers = peers or Peers()
         self.group = IngestGroup(self, intake, self._inbound, clock=clock)
 
@@ -81,16 +81,15 @@ class Ingest(Door):
         """
         Return the reply to a request that came without a connection of ours.
 
-        It is checked as every other: endpoint, method, encoding, size, memory for its body (waits
-        `in_flight_wait_s` for some), and how long it waits for its turn. `body` is read as far as
-        there is memory for it.
+        It is checked as every other: endpoint, method, encoding, size, memory for its body, and how
+        long it waits for its turn. `body` is read as far as there is memory for it, for at most
+        `body_total_s`.
 
         Raises:
             ClientGone: `body` raised it.
         """
         loop = asyncio.get_running_loop()
         request.asked = loop.create_future()
-        self.admit(request)
         try:
             await self._read(request, body)
             request.end(loop.time())
@@ -109,12 +108,17 @@ class Ingest(Door):
         return await asyncio.shield(request.asked)
 
     async def _read(self, request: WireRequest, body: AsyncIterator[bytes]) -> None:
-        if request.length > SMALL_BYTES:
-            await self.take(request, request.length)
-        while request.refused is None and (piece := await anext(body, None)) is not None:
-            request.add(piece)
-            if request.size != request.length:  # a small one that is here needs none in advance
-                await self.take(request, max(request.size, request.length))
+        self.admit(request)
+        try:
+            async with asyncio.timeout(self._body_s):
+                if request.length > SMALL_BYTES:
+                    await self.take(request, request.length)
+                while request.refused is None and (piece := await anext(body, None)) is not None:
+                    request.add(piece)
+                    if request.size != request.length:  # a whole small one takes none in advance
+                        await self.take(request, max(request.size, request.length))
+        except TimeoutError:
+            request.refused = IngestRefusal(408, "body_timeout")
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Count a refusal and answer with it."""
