@@ -12,7 +12,9 @@ from router.intake.reply import Reply
 from router.web.answers import IngestRefusal, refusal, reply_bytes
 from router.web.connections import Wire
 from router.web.phases import Progress, ends_at, phase_of
-from router.web.wire_request import WireRequest
+from router.web.wire_request import SMALL_BYTES, WireRequest
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class BoundedConnection(asyncio.Protocol):
@@ -65,7 +67,6 @@ class BoundedConnection(asyncio.Protocol):
             self._admitted = False
             self._wire.release(self.peer)
         self._deaf = True
-        self._wake()
         self._abandon()
 
     def eof_received(self) -> bool | None:
@@ -134,7 +135,7 @@ class BoundedConnection(asyncio.Protocol):
 
     async def drain(self) -> None:
         """Wait until the peer has read enough of what was sent, or is gone."""
-        while self._write_paused and not self._deaf:
+        while self._write_paused and self._requests:
             self._drained = asyncio.get_running_loop().create_future()
             await self._drained
 
@@ -162,8 +163,44 @@ class BoundedConnection(asyncio.Protocol):
             self._read_on()
 
     def _advance(self, request: WireRequest) -> None:
-        """Refuse the active request, reserve memory for it, or offer it."""
-        raise NotImplementedError
+        """Refuse the active request, reserve memory for it, or offer it to the door."""
+        door = self._wire.door
+        try:
+            if request.more_body:
+                request.in_pieces = True
+            if request.refused is None:
+                if (request.more_body or request.size > SMALL_BYTES) and not self._held(request):
+                    return
+                # Not one of many: each refusal would begin the next one, and recurse.
+                alone = len(self._requests) == 1 and not self._kept
+                if alone and door.patience.busy(self._now) and door.hopeless(request, self._now):
+                    request.refused = IngestRefusal(503, "busy", keep_alive=True)
+            request.offered = True
+            if request.refused is None:
+                door.offer(request)
+            else:
+                door.refuse(request, request.refused)
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
+            door.fail((request,), error)
+
+    def _held(self, request: WireRequest) -> bool:
+        """Reserve memory for a body that is large or not whole; whether it can be offered."""
+        size = max(request.length, request.size)
+        if request.held < size and not self._wire.door.hold(request, size):
+            self._pause_reading()
+            return False
+        if request.more_body and request.expects:
+            request.expects = False
+            self.transport.write(_CONTINUE)
+        return not request.more_body
+
+    def go_on_reading(self, request: WireRequest) -> None:
+        """Go on with the body of a request that has memory for it now."""
+        if request is self._active:
+            self._now = self._at.last_byte = self._time()
+            self._advance(request)
+            if request is self._active:
+                self._read_on()
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -213,6 +250,7 @@ class BoundedConnection(asyncio.Protocol):
         """Disconnect every request that has no whole response."""
         requests, self._requests = self._requests, []
         self._active, self._kept = None, b""
+        self._wake()
         for request in requests:
             request.disconnected = True
             if request.when_gone is not None:

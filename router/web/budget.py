@@ -54,11 +54,6 @@ class Budget:
         if self._waiting:
             self._admit()
 
-    @property
-    def waiting(self) -> int:
-        """How many wait."""
-        return len(self._waiting)
-
     def _withdraw(self, waiter: tuple[int, asyncio.Future[None]]) -> None:
         """Stop waiting; what came in the same moment is given back."""
         size, turn = waiter

@@ -1,7 +1,6 @@
 """The door of a listener: takes its requests, and keeps the memory for their bodies."""
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
@@ -12,7 +11,7 @@ from router.web.load_shedding import LoadShedder
 from router.web.wire_request import WireRequest
 
 
-class Door(ABC):
+class Door:
     """
     Takes the requests of one listener. Belongs to one event loop.
 
@@ -28,22 +27,20 @@ class Door(ABC):
         self._budget = budget
         self._log = log.get("web.ingest")
 
-    @abstractmethod
     def admit(self, request: WireRequest) -> None:
         """Set `body_max`, and `refused` if the head alone is reason enough."""
+        raise NotImplementedError
 
-    @abstractmethod
     def offer(self, request: WireRequest) -> None:
         """Take a whole request, and answer it later."""
+        raise NotImplementedError
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Answer a request with a refusal."""
         self.release(request)
         request.answer(refusal(refused))
 
-    def count_refusal(  # noqa: B027 - a door need not count
-        self, raw_path: bytes, word: str, status: int, peer: str
-    ) -> None:
+    def count_refusal(self, raw_path: bytes, word: str, status: int, peer: str) -> None:
         """Count a refusal that a connection made; raw_path b"": no request had begun."""
 
     def hopeless(self, _request: WireRequest, _now: float) -> bool:

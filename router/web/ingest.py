@@ -134,8 +134,7 @@ class Ingest(Door):
 
     async def _accept(self, request: WireRequest) -> None:
         try:
-            now_s = asyncio.get_running_loop().time()
-            inbound = self._inbound(request, self._now(), now_s)
+            inbound = self._inbound(request, self._now(), asyncio.get_running_loop().time())
             reply = await self._intake.accept(request.endpoint, inbound)
         except IngestRefusal as refused:
             self.refuse(request, refused)

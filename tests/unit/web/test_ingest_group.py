@@ -322,7 +322,7 @@ async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
         assert server.budget.take_whole(900)
         client = await server.connect()
         await client.send(H + b"Content-Length: 4\r\n\r\nab")
-        await until(lambda: server.budget.waiting == 1)
+        await until(lambda: len(server.budget._waiting) == 1)
         await client.send(b"cd")
         server.budget.give(900)
         assert (await client.response()).status == 200
