@@ -61,9 +61,8 @@ def _reply_head(status: int, length: int, *parts: Any) -> bytes:
 
 def reply_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
     """Return the headers of a response, names in lower case."""
-    of = reply
-    length, kind = len(of.body), of.content_type
-    return _headers(length, kind, of.retry_after, of.challenge, of.close, of.headers)
+    parts = reply.content_type, reply.retry_after, reply.challenge, reply.close, reply.headers
+    return _headers(len(reply.body), *parts)
 
 
 def _headers(

@@ -6,12 +6,15 @@ A connection has one timer. At least once every `Wire.step_s` it looks which dea
 """
 
 import asyncio
+from math import inf
 
 from router.intake.reply import Reply
 from router.web.answers import IngestRefusal, refusal, reply_bytes
 from router.web.connections import Wire
 from router.web.phases import Progress, ends_at, phase_of
-from router.web.wire_request import WireRequest
+from router.web.wire_request import SMALL_BYTES, WireRequest
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class BoundedConnection(asyncio.Protocol):
@@ -32,7 +35,7 @@ class BoundedConnection(asyncio.Protocol):
         self._requests: list[WireRequest] = []
         self._active: WireRequest | None = None  # the first one, once its turn has come
         self._kept = b""
-        self._pending: tuple[int, str] | None = None  # a refusal behind unanswered requests
+        self._pending: IngestRefusal | None = None  # a refusal behind unanswered requests
         self._admitted = False
         self._deaf = False  # nothing more is parsed
         self._ended = False  # the peer sends no more
@@ -64,15 +67,13 @@ class BoundedConnection(asyncio.Protocol):
             self._admitted = False
             self._wire.release(self.peer)
         self._deaf = True
-        self._wake()
         self._abandon()
 
     def eof_received(self) -> bool | None:
         """Keep the connection of a peer that only half-closed until its requests are answered."""
         active = self._active
-        if active is None or active.more_body or active.answering:
-            return None
-        if self.transport.get_extra_info("sslcontext") is not None:
+        secure = self.transport.get_extra_info("sslcontext") is not None
+        if secure or active is None or active.more_body or active.answering:
             return None
         self._ended = True
         if not self._kept:
@@ -93,7 +94,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Go on after the peer has read."""
-        self._at.stalled_since = None
+        self._at.stalled_since = inf
         self._write_paused = False
         self._wake()
         if self._active is None:
@@ -104,7 +105,7 @@ class BoundedConnection(asyncio.Protocol):
         """Whether a request is yet to come, or the rest of one."""
         at, active = self._at, self._active
         unread = active is not None and active.more_body
-        return at.leaving_since is None and (not at.served or at.in_head or unread)
+        return at.leaving_since == inf and (not at.served or at.in_head or unread)
 
     # -- responses, in the order of their requests ---------------------------------------------
 
@@ -134,7 +135,7 @@ class BoundedConnection(asyncio.Protocol):
 
     async def drain(self) -> None:
         """Wait until the peer has read enough of what was sent, or is gone."""
-        while self._write_paused and not self._deaf:
+        while self._write_paused and self._requests:
             self._drained = asyncio.get_running_loop().create_future()
             await self._drained
 
@@ -144,30 +145,62 @@ class BoundedConnection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Begin the next request that is here, or wait for one."""
-        if self.transport.is_closing() or self._at.leaving_since is not None:
+        at, requests = self._at, self._requests
+        if self.transport.is_closing() or at.leaving_since < inf:
             return
-        self._now = self._at.idle_since = self._time()
+        self._now = at.idle_since = self._time()
         if self._write_paused:
             return
-        requests = self._requests
         if requests and not (requests[0].more_body and (self._pending or self._ended)):
-            self._begin(requests[0])
+            request = self._active = requests[0]
+            at.whole_since = at.body_since = at.last_byte = request.whole_since = self._now
+            self._advance(request)
+            if self._active is request:
+                self._read_on()
         elif self._pending is not None:
-            self._send_refusal(*self._pending)
+            self._send_refusal(self._pending)
         elif self._read_paused or self._ended:
             self._read_on()
 
-    def _begin(self, request: WireRequest) -> None:
-        """Give a request its turn."""
-        self._active, at, now = request, self._at, self._now
-        at.whole_since = at.body_since = at.last_byte = request.whole_since = now
-        self._advance(request)
-        if self._active is request:
-            self._read_on()
-
     def _advance(self, request: WireRequest) -> None:
-        """Refuse the active request, reserve memory for it, or offer it."""
-        raise NotImplementedError
+        """Refuse the active request, reserve memory for it, or offer it to the door."""
+        door = self._wire.door
+        try:
+            if request.more_body:
+                request.in_pieces = True
+            if request.refused is None:
+                if (request.more_body or request.size > SMALL_BYTES) and not self._held(request):
+                    return
+                # Not one of many: each refusal would begin the next one, and recurse.
+                alone = len(self._requests) == 1 and not self._kept
+                if alone and door.patience.busy(self._now) and door.hopeless(request, self._now):
+                    request.refused = IngestRefusal(503, "busy", keep_alive=True)
+            request.offered = True
+            if request.refused is None:
+                door.offer(request)
+            else:
+                door.refuse(request, request.refused)
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
+            door.fail((request,), error)
+
+    def _held(self, request: WireRequest) -> bool:
+        """Reserve memory for a body that is large or not whole; whether it can be offered."""
+        size = max(request.length, request.size)
+        if request.held < size and not self._wire.door.hold(request, size):
+            self._pause_reading()
+            return False
+        if request.more_body and request.expects:
+            request.expects = False
+            self.transport.write(_CONTINUE)
+        return not request.more_body
+
+    def go_on_reading(self, request: WireRequest) -> None:
+        """Go on with the body of a request that has memory for it now."""
+        if request is self._active:
+            self._now = self._at.last_byte = self._time()
+            self._advance(request)
+            if request is self._active:
+                self._read_on()
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -202,7 +235,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def _linger(self) -> None:
         """Close our sending side; drop what still comes until the peer closes, or for linger_s."""
-        if self._at.leaving_since is not None or self.transport.is_closing():
+        if self._at.leaving_since < inf or self.transport.is_closing():
             return
         self._deaf = True
         self._at.leaving_since = self._time()
@@ -217,6 +250,7 @@ class BoundedConnection(asyncio.Protocol):
         """Disconnect every request that has no whole response."""
         requests, self._requests = self._requests, []
         self._active, self._kept = None, b""
+        self._wake()
         for request in requests:
             request.disconnected = True
             if request.when_gone is not None:
@@ -228,7 +262,7 @@ class BoundedConnection(asyncio.Protocol):
 
     def _tick(self) -> None:
         now, step_s = self._time(), self._wire.step_s
-        if self.transport.is_closing() and self._at.leaving_since is None:
+        if self.transport.is_closing() and self._at.leaving_since == inf:
             self._at.leaving_since = now
         phase = phase_of(self._progress(now))
         due = ends_at(phase, self._at, self._wire.allowed)
@@ -239,7 +273,7 @@ class BoundedConnection(asyncio.Protocol):
             elif phase.word == "idle":
                 self.transport.close()
             else:
-                self._send_refusal(phase.status, phase.word)
+                self._send_refusal(IngestRefusal(phase.status, phase.word))
         if self._admitted:
             wait = max(min(due - now, step_s), 0.001)
             self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
@@ -256,27 +290,26 @@ class BoundedConnection(asyncio.Protocol):
 
     # -- refusals ------------------------------------------------------------------------------
 
-    def _refuse(self, status: int, word: str) -> None:
+    def _refuse(self, refused: IngestRefusal) -> None:
         """Refuse the request being parsed, once those before it are answered."""
         self._deaf = True
         requests = self._requests
         if requests and not (len(requests) == 1 and requests[0].more_body):
-            self._pending = (status, word)
+            self._pending = refused
         else:
-            self._send_refusal(status, word)
+            self._send_refusal(refused)
 
-    def _send_refusal(self, status: int, word: str) -> None:
+    def _send_refusal(self, refused: IngestRefusal) -> None:
         """Answer in place of the door, whose own response is dropped, and close."""
         self._deaf, self._pending = True, None
         stalled = self._write_paused or (self._active is not None and self._active.answering)
         self._abandon()
         path = self._url.partition(b"?")[0] if self._at.served else b""
-        self._wire.door.count_refusal(path, word, status, self.peer)
+        self._wire.door.count_refusal(path, refused.word, refused.status, self.peer)
         if self.transport.is_closing():
             return
         if stalled:
             self.transport.close()
         else:
-            reply = refusal(IngestRefusal(status, word))
-            self.transport.write(reply_bytes(reply, keep_alive=False))
+            self.transport.write(reply_bytes(refusal(refused), keep_alive=False))
             self._linger()

@@ -1,7 +1,6 @@
 """The door of a listener: takes its requests, and keeps the memory for their bodies."""
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
@@ -12,7 +11,7 @@ from router.web.load_shedding import LoadShedder
 from router.web.wire_request import WireRequest
 
 
-class Door(ABC):
+class Door:
     """
     Takes the requests of one listener. Belongs to one event loop.
 
@@ -28,40 +27,47 @@ class Door(ABC):
         self._budget = budget
         self._log = log.get("web.ingest")
 
-    @abstractmethod
     def admit(self, request: WireRequest) -> None:
         """Set `body_max`, and `refused` if the head alone is reason enough."""
+        raise NotImplementedError
 
-    @abstractmethod
     def offer(self, request: WireRequest) -> None:
         """Take a whole request, and answer it later."""
+        raise NotImplementedError
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Answer a request with a refusal."""
+        self.release(request)
         request.answer(refusal(refused))
 
-    def count_refusal(  # noqa: B027 - a door need not count
-        self, raw_path: bytes, word: str, status: int, peer: str
-    ) -> None:
+    def count_refusal(self, raw_path: bytes, word: str, status: int, peer: str) -> None:
         """Count a refusal that a connection made; raw_path b"": no request had begun."""
 
     def hopeless(self, _request: WireRequest, _now: float) -> bool:
-        """Whether a whole small request would wait too long for its turn."""
+        """Whether a whole request would wait too long for its turn."""
         return False
 
     def hold(self, request: WireRequest, size: int) -> bool:
         """
         Reserve `size` bytes of memory for its body.
 
-        False: there is none now. The request waits; then `go_on_reading` or `refuse` follows.
+        False: there is none now. The request waits; then `go_on_reading` follows, or `refused`.
         """
-        if request.waiting is not None:
-            return False
-        if self._budget.take_now(size - request.held):
-            request.held = size
-            return True
-        request.waiting = self.spawn(self._wait(request, size - request.held))
+        if request.waiting is None:
+            if self._budget.take_now(size - request.held):
+                request.held = size
+                return True
+            request.waiting = self.spawn(self._wait(request, size))
         return False
+
+    async def take(self, request: WireRequest, size: int) -> None:
+        """Wait for `size` bytes of memory for its body; set `refused` if none comes in time."""
+        more = size - request.held
+        if request.refused is None and more > 0:
+            if await self._budget.take(more):
+                request.held = size
+            else:
+                request.refused = IngestRefusal(503, "busy")
 
     def release(self, request: WireRequest) -> None:
         """Give back the memory of a request; end its wait for memory."""
@@ -72,16 +78,10 @@ class Door(ABC):
             self._budget.give(request.held)
             request.held = 0
 
-    async def _wait(self, request: WireRequest, more: int) -> None:
-        found = await self._budget.take(more)
+    async def _wait(self, request: WireRequest, size: int) -> None:
+        await self.take(request, size)
         request.waiting = None
-        if found:
-            request.held += more
-            request.connection.go_on_reading(request)
-        else:
-            request.offered = True
-            self.release(request)
-            self.refuse(request, IngestRefusal(503, "busy"))
+        request.connection.go_on_reading(request)
 
     def fail(self, requests: Iterable[WireRequest], error: Exception) -> None:
         """Log a fault of ours; answer those with 503 that have no answer yet."""
@@ -91,6 +91,7 @@ class Door(ABC):
         else:
             self._log.error("request failed", error=repr(error), exc_info=error)
         for request in requests:
+            self.release(request)
             if not request.answered:
                 request.answer(refusal(IngestRefusal(503, word)))
 

@@ -63,6 +63,8 @@ class Ingest(Door):
 
     def hopeless(self, request: WireRequest, now: float) -> bool:
         """Whether it would wait too long for its turn, so that it is refused at once."""
+        if request.in_pieces or request.size > SMALL_BYTES:  # it has cost too much to be sent again
+            return False
         return self.patience.hopeless(self.group.expected_s(request.endpoint), now)
 
     def offer(self, request: WireRequest) -> None:
@@ -110,24 +112,17 @@ class Ingest(Door):
         try:
             async with asyncio.timeout(self._body_s):
                 if request.length > SMALL_BYTES:
-                    await self._take(request, request.length)
+                    await self.take(request, request.length)
                 while request.refused is None and (piece := await anext(body, None)) is not None:
                     request.add(piece)
                     if request.size != request.length:  # a whole small one takes none in advance
-                        await self._take(request, max(request.size, request.length))
+                        await self.take(request, max(request.size, request.length))
         except TimeoutError:
             request.refused = IngestRefusal(408, "body_timeout")
 
-    async def _take(self, request: WireRequest, size: int) -> None:
-        if request.refused is not None or size <= request.held:
-            return
-        if await self._budget.take(size - request.held):
-            request.held = size
-        else:
-            request.refused = IngestRefusal(503, "busy")
-
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Count a refusal and answer with it."""
+        self.release(request)
         endpoint, headers = request.endpoint, request.headers
         peer = self._peers.sender(request.peer, headers)
         self._intake.refuse(endpoint, refused.word, refused.status, peer, headers)
@@ -139,8 +134,7 @@ class Ingest(Door):
 
     async def _accept(self, request: WireRequest) -> None:
         try:
-            now_s = asyncio.get_running_loop().time()
-            inbound = self._inbound(request, self._now(), now_s)
+            inbound = self._inbound(request, self._now(), asyncio.get_running_loop().time())
             reply = await self._intake.accept(request.endpoint, inbound)
         except IngestRefusal as refused:
             self.refuse(request, refused)
@@ -148,7 +142,7 @@ class Ingest(Door):
             self.fail((request,), error)
         else:
             request.answer(reply)
-        finally:
+        finally:  # also when cancelled
             self.release(request)
 
     def _inbound(self, request: WireRequest, now: int, now_s: float) -> InboundRequest:

@@ -14,13 +14,12 @@ from router.web.answers import IngestRefusal
 from router.web.bounded_connection import BoundedConnection
 from router.web.connections import Wire, waited_s
 from router.web.head import WATCHED, RequestHead
-from router.web.wire_request import SMALL_BYTES, WireRequest
+from router.web.wire_request import WireRequest
 
 CROWDED_S = 0.05
 PIPELINED_MAX = 1024
 """The most requests of one chunk that are answered one after the other."""
 _BODY_OVERHEAD = 8  # wire bytes allowed for a body byte: a chunk of one byte takes six
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
@@ -79,7 +78,7 @@ class WireProtocol(BoundedConnection):
         if now - arrived > CROWDED_S:
             self._wire.crowded()
             if self._wire.door.patience.spent(arrived, now):
-                self._send_refusal(503, "busy")
+                self._send_refusal(IngestRefusal(503, "busy"))
         return self._deaf
 
     # -- the parser's callbacks ----------------------------------------------------------------
@@ -155,99 +154,36 @@ class WireProtocol(BoundedConnection):
 
     # -- pieces of requests --------------------------------------------------------------------
 
-    def _advance(self, request: WireRequest) -> None:
-        """Refuse the active request, reserve memory for it, or offer it to the door."""
-        door = self._wire.door
-        try:
-            if request.more_body:
-                request.in_pieces = True
-            if request.refused is not None:
-                self._turn_away(request, request.refused)
-            elif (request.more_body or request.size > SMALL_BYTES) and not self._held(request):
-                return
-            elif door.patience.busy(self._now) and self._is_hopeless(request):
-                self._turn_away(request, IngestRefusal(503, "busy", keep_alive=True))
-            else:
-                request.offered = True
-                door.offer(request)
-        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
-            door.release(request)
-            door.fail((request,), error)
-
-    def _held(self, request: WireRequest) -> bool:
-        """Reserve memory for a body that is large or not whole; whether it can be offered."""
-        size = max(request.length, request.size)
-        if request.held < size and not self._wire.door.hold(request, size):
-            self._pause_reading()
-            return False
-        if request.more_body and request.expects:
-            request.expects = False
-            self.transport.write(_CONTINUE)
-        return not request.more_body
-
-    def _is_hopeless(self, request: WireRequest) -> bool:
-        """
-        Whether a small request would wait too long.
-
-        False for one of many: each refusal would begin the next one, and recurse.
-        """
-        many = request.in_pieces or self._kept or len(self._requests) > 1
-        small = request.size <= SMALL_BYTES and not many
-        return small and self._wire.door.hopeless(request, self._now)
-
-    def _turn_away(self, request: WireRequest, refused: IngestRefusal) -> None:
-        request.offered = True
-        self._wire.door.release(request)
-        self._wire.door.refuse(request, refused)
-
-    def go_on_reading(self, request: WireRequest) -> None:
-        """Go on with the body of a request that has memory for it now."""
-        if request is self._active:
-            self._now = self._at.last_byte = self._time()
-            self._advance(request)
-            if request is self._active:
-                self._read_on()
-
     def _more_head(self, began_earlier: bool) -> None:
         if began_earlier:
             self._head.late_bytes += self._chunk_bytes
             limits = self._wire.limits
             if self._head.late_bytes > limits.header_bytes + limits.uri_bytes:
-                self._refuse(431, "headers_too_large")
+                self._refuse(IngestRefusal(431, "headers_too_large"))
 
     def _more_body(self, request: WireRequest) -> None:
         """
         Refuse a body that takes too many wire bytes: chunk extensions and trailers have an end.
 
-        The limit is the same however the body was cut into chunks of the network.
+        The limit is the same however the request was cut. Bytes shared with others do not count.
         """
-        head = self._head
-        allowed = self._wire.limits.header_bytes + _BODY_OVERHEAD * head.body_bytes
-        if not request.more_body:
-            if len(self._requests) > 1:  # it shares its bytes with others
-                return
-            came = head.late_body_bytes + self._chunk_bytes
-            if came > allowed + self._wire.limits.uri_bytes:
-                self._send_refusal(400, "malformed_request")
-            return
-        self._at.last_byte = self._now
-        if not request.in_pieces:
+        if request.more_body:
+            self._at.last_byte = self._now
             request.in_pieces = True
-            return
-        head.late_body_bytes += self._chunk_bytes
-        if head.late_body_bytes > allowed:
-            self._refuse(400, "malformed_request")
+        if len(self._requests) == 1:
+            head, limits = self._head, self._wire.limits
+            head.wire_bytes += self._chunk_bytes
+            allowed = 2 * limits.header_bytes + limits.uri_bytes + _BODY_OVERHEAD * head.body_bytes
+            if head.wire_bytes > allowed:
+                self._send_refusal(_malformed())
 
     def _not_parsed(self, error: httptools.HttpParserError) -> None:
         cause = error.__context__
         if self._deaf:  # it stands behind the last request to be answered
             return
-        if isinstance(cause, IngestRefusal):
-            self._refuse(cause.status, cause.word)
-        elif isinstance(cause, MemoryError):  # not the sender's fault, who can try again
-            self._refuse(503, "busy")
-        else:
-            self._refuse(400, "malformed_request")
+        if isinstance(cause, MemoryError):  # not the sender's fault, who can try again
+            cause = IngestRefusal(503, "busy")
+        self._refuse(cause if isinstance(cause, IngestRefusal) else _malformed())
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """
@@ -283,5 +219,9 @@ def _split(target: bytes) -> tuple[bytes, bytes]:
     """
     parsed = httptools.parse_url(target)
     if parsed.path is None:
-        raise IngestRefusal(400, "malformed_request")
+        raise _malformed()
     return parsed.path, parsed.query or b""
+
+
+def _malformed() -> IngestRefusal:
+    return IngestRefusal(400, "malformed_request")

@@ -59,11 +59,6 @@ class Listener:
             raise RuntimeError("the listener has not been started")
         return self._bound
 
-    @property
-    def connections(self) -> int:
-        """Return how many are open."""
-        return len(self._wire.open)
-
     async def start(self) -> None:
         """
         Bind, unless a socket was given, and accept connections.

@@ -52,7 +52,7 @@ GROUPING = (
             '            request.expects = head.expects and version == "1.1"\n',
             "            if head.expects:\n                self.transport.write(_CONTINUE)\n",
         ),
-        "wire/test_rows.py::test_it_is_as_the_row_says",
+        "unit/web/test_connections_cases.py::test_100_continue_only_after_the_head_is_checked",
     ),
     defect(
         376,

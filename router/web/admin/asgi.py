@@ -56,6 +56,7 @@ class AsgiDoor(Door):
 
     def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
         """Answer a request with a problem in JSON, as the application does."""
+        self.release(request)
         found = Rejected(refused.status, _WORDS.get(refused.status, refused.word))
         body = problem_body(found)
         request.answer(replace(refusal(refused), body=body, content_type=PROBLEM))
@@ -68,10 +69,11 @@ class AsgiDoor(Door):
             self._log.error("request failed", error=repr(error), exc_info=error)
         finally:
             self.release(request)
-        if exchange.sent:
-            exchange.cut_off()
-        elif not request.answered:
+        if not request.answered and not request.answering:
             self.refuse(request, IngestRefusal(500, "internal"))
+        elif not request.answered and not request.disconnected:  # the rest will not come
+            request.answered, request.keep_alive = True, False
+            request.connection.send(request, b"", end=True)
 
 
 class _Exchange:
@@ -82,8 +84,6 @@ class _Exchange:
         self._received = self._chunked = False
         self._head = b""
         self._over = asyncio.Event()
-        self.sent = False
-        """A part of the response was sent."""
         request.when_gone = self._over.set
 
     async def receive(self) -> Any:
@@ -108,19 +108,11 @@ class _Exchange:
         if request.disconnected or request.answered:
             return
         data, self._head = self._head + self._piece(message.get("body", b""), more), b""
-        self.sent = True
         if not more:
             request.answered = True
             self._over.set()
         if data or not more:
             request.connection.send(request, data, end=not more)
-
-    def cut_off(self) -> None:
-        """Close the connection of a response that will not be completed."""
-        request = self._request
-        if not request.answered and not request.disconnected:
-            request.answered, request.keep_alive = True, False
-            request.connection.send(request, b"", end=True)
 
     def _made_head(self, message: Any) -> bytes:
         request, status, headers = self._request, message["status"], list(message["headers"])

@@ -101,7 +101,7 @@ async def test_a_peer_that_never_closes_is_dropped_after_lingering() -> None:
         client = await server.connect()
         await client.send(H + b"Content-Length: 10\r\n\r\nabc")
         assert await client.rest()  # the answer, and our side closed; the client's stays open
-        await until(lambda: server.listener.connections == 0)
+        await until(lambda: len(server.wire.open) == 0)
 
 
 async def test_what_comes_while_lingering_is_not_read_as_a_request() -> None:

@@ -121,7 +121,7 @@ async def test_a_large_body_gets_the_room_that_becomes_free() -> None:
         server.intake.entries[PATH].body_max = BIG
         assert server.budget.take_whole(BIG // 2)
         asking = asyncio.create_task(server.ask(post(b"x" * 150_000)))
-        await until(lambda: server.budget.waiting == 1)
+        await until(lambda: len(server.budget._waiting) == 1)
         server.budget.give(BIG // 2)
         assert (await asking).status == 200
 
@@ -179,7 +179,7 @@ class TestBudget:
             order.append(name)
 
         tasks = [asyncio.create_task(wait(*spec)) for spec in (("large", 250), ("small", 1))]
-        await until(lambda: budget.waiting == 2)
+        await until(lambda: len(budget._waiting) == 2)
         budget.give(300)
         await asyncio.gather(*tasks)
         assert order == ["large", "small"]
@@ -194,9 +194,9 @@ class TestBudget:
         budget = Budget(400, 30)
         assert await budget.take(200)
         large = asyncio.create_task(budget.take(250))
-        await until(lambda: budget.waiting == 1)
+        await until(lambda: len(budget._waiting) == 1)
         small = asyncio.create_task(budget.take(50))
-        await until(lambda: budget.waiting == 2)
+        await until(lambda: len(budget._waiting) == 2)
         large.cancel()
         with pytest.raises(asyncio.CancelledError):
             await large
@@ -207,7 +207,7 @@ class TestBudget:
         budget = Budget(400, 30)
         assert await budget.take(300)
         waiter = asyncio.create_task(budget.take(100))
-        await until(lambda: budget.waiting == 1)
+        await until(lambda: len(budget._waiting) == 1)
         budget.give(300)
         waiter.cancel()
         with pytest.raises(asyncio.CancelledError):

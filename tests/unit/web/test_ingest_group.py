@@ -322,7 +322,7 @@ async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
         assert server.budget.take_whole(900)
         client = await server.connect()
         await client.send(H + b"Content-Length: 4\r\n\r\nab")
-        await until(lambda: server.budget.waiting == 1)
+        await until(lambda: len(server.budget._waiting) == 1)
         await client.send(b"cd")
         server.budget.give(900)
         assert (await client.response()).status == 200
@@ -338,7 +338,7 @@ async def test_who_hangs_up_while_it_is_committed_has_delivered(server: Server) 
     link = client.writer.get_extra_info("socket")
     link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
     await client.close()
-    await until(lambda: server.listener.connections == 0)
+    await until(lambda: len(server.wire.open) == 0)
     server.intake.gate.set()
     await server.intake.finished.wait()
     await until(lambda: server.budget.used == 0)

@@ -83,7 +83,7 @@ async def test_who_has_just_connected_is_answered_before_the_end() -> None:
     """The request was on its way: closing now would refuse it without a word."""
     async with serving() as server:
         client = await server.connect()
-        await until(lambda: server.listener.connections == 1)
+        await until(lambda: len(server.wire.open) == 1)
         stopping = asyncio.create_task(server.listener.stop(30))
         await asyncio.sleep(0)
         await client.send(post())
@@ -97,7 +97,7 @@ async def test_who_is_about_to_ask_is_answered_before_the_end(said: int) -> None
     """Of a request's head, and of its body, a part had come."""
     async with serving() as server:
         client = await server.connect()
-        await until(lambda: server.listener.connections == 1)
+        await until(lambda: len(server.wire.open) == 1)
         await client.send(post()[:said])
         [connection] = server.wire.open
         assert isinstance(connection, WireProtocol)
@@ -115,7 +115,7 @@ async def test_who_is_about_to_ask_is_answered_before_the_end(said: int) -> None
 async def test_who_says_nothing_does_not_hold_up_the_end() -> None:
     async with serving() as server:
         client = await server.connect()
-        await until(lambda: server.listener.connections == 1)
+        await until(lambda: len(server.wire.open) == 1)
         await server.listener.stop(30)
         assert await client.rest() == b""
 
@@ -151,7 +151,7 @@ async def test_stopping_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
         await server.listener.stop(0.05)
         assert await client.rest() == b""
         assert server.intake.accepted == []
-        await until(lambda: server.listener.connections == 0)
+        await until(lambda: len(server.wire.open) == 0)
     assert caplog.records == []
 
 
