@@ -33,6 +33,7 @@ from tests.defects.never_shown import NEVER_SHOWN
 from tests.defects.one_for_all import ONE_FOR_ALL
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
+from tests.defects.other_servers import OTHER_SERVERS
 from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.peoples_data import PEOPLES_DATA
 from tests.defects.plain_http import PLAIN_HTTP
@@ -65,6 +66,7 @@ ALL = (
     *RENDERING,
     *FOR_ALL_NODES,
     *ADDRESSES,
+    *OTHER_SERVERS,
     *RUNS_AT_ONCE,
     *ACCEPTING_AT_ONCE,
     *READING_OTHERS,
