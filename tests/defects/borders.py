@@ -228,8 +228,8 @@ LISTENERS = (
         "chunks without end are taken",
         Edit(
             "router/web/wire_request.py",
-            "if size > self.body_max:",
-            "if self.length and size > self.body_max:",
+            "if self.size > self.body_max:",
+            "if self.length and self.size > self.body_max:",
         ),
         "unit/web/test_ingest.py::test_chunks_without_end_get_413",
     ),
