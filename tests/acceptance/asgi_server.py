@@ -11,16 +11,16 @@ APP = "from router.asgi import create_app\n\napp = create_app({rules!r}, admin=T
 
 @dataclass
 class AsgiProcess(RouterProcess):
-    """uvicorn, which serves `app` of the file `application` beside the rules."""
+    """uvicorn; `application` is a module beside the rules and what it names in it."""
 
-    application: str = "app"
+    application: str = "app:app"
     options: list[str] = field(default_factory=list)
 
     def module(self) -> list[str]:
         """As its manual says."""
         where = ["--app-dir", str(self.rules.parent), "--port", str(self.listen)]
         ends = ["--timeout-graceful-shutdown", "5", "--no-access-log"]
-        return ["uvicorn", f"{self.application}:app", *where, *ends, *self.options]
+        return ["uvicorn", self.application, *where, *ends, *self.options]
 
     def ready(self) -> bool:
         """It listens only when the router behind it runs."""
