@@ -124,7 +124,7 @@ class BoundedConnection(asyncio.Protocol):
             request.answering = True
             return
         self._active = None
-        self._requests.remove(request)
+        del self._requests[0]
         if request.keep_alive:
             self._go_on()
         elif request.in_pieces or self._read_paused or self._requests:

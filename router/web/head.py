@@ -28,8 +28,8 @@ class RequestHead:
     """Bytes that values lost around them."""
     late_bytes = 0
     """Bytes after the chunk in which it began."""
-    body_bytes = wire_bytes = 0
-    """Bytes of its body, and of the chunks of the network that hold parts of it."""
+    wire_bytes = 0
+    """Bytes of the chunks of the network that hold parts of the body."""
 
     def watch(self, name: bytes, value: bytes) -> None:
         """

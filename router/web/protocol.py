@@ -20,6 +20,7 @@ CROWDED_S = 0.05
 PIPELINED_MAX = 1024
 """The most requests of one chunk that are answered one after the other."""
 _BODY_OVERHEAD = 8  # wire bytes allowed for a body byte: a chunk of one byte takes six
+_HTTP_1_1 = b" HTTP/1.1\r\n"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
@@ -33,7 +34,7 @@ class WireProtocol(BoundedConnection):
         # Of the request being parsed.
         self._head = RequestHead()
         self._headers: list[tuple[bytes, bytes]] = []
-        self._chunk_bytes = 0
+        self._chunk, self._chunk_bytes = b"", 0  # the first if a request begins with it
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the parser, too: it holds the connection."""
@@ -57,8 +58,8 @@ class WireProtocol(BoundedConnection):
             self._advance(active)
 
     def _feed(self, data: bytes) -> None:
-        self._chunk_bytes = len(data)
         in_head = self._at.in_head
+        self._chunk, self._chunk_bytes = b"" if in_head or self._requests else data, len(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -66,6 +67,7 @@ class WireProtocol(BoundedConnection):
         except httptools.HttpParserError as error:
             self._not_parsed(error)
         else:
+            self._chunk = b""
             if self._at.in_head:
                 self._more_head(in_head)
             elif self._requests and (self._requests[-1].more_body or self._head.codings):
@@ -113,7 +115,10 @@ class WireProtocol(BoundedConnection):
     def on_headers_complete(self) -> None:
         """Check the head and make a request of it."""
         parser, head, at, requests = self.parser, self._head, self._at, self._requests
-        version, method, url = parser.get_http_version(), parser.get_method(), self._url
+        method, url = parser.get_method(), self._url
+        # Asking the parser for the version costs as much as three headers.
+        usual = not requests and self._chunk.startswith(_HTTP_1_1, len(method) + 1 + len(url))
+        version = "1.1" if usual else parser.get_http_version()
         head.check(url, self._headers, self._chunk_bytes, self._wire.limits, version)
         at.in_head = False
         at.body_since = at.last_byte = self._now
@@ -143,7 +148,6 @@ class WireProtocol(BoundedConnection):
     def on_body(self, body: bytes) -> None:
         """Append a piece of the body."""
         if not self._deaf:
-            self._head.body_bytes += len(body)
             self._requests[-1].add(body)
 
     def on_message_complete(self) -> None:
@@ -173,7 +177,7 @@ class WireProtocol(BoundedConnection):
         if len(self._requests) == 1:
             head, limits = self._head, self._wire.limits
             head.wire_bytes += self._chunk_bytes
-            allowed = 2 * limits.header_bytes + limits.uri_bytes + _BODY_OVERHEAD * head.body_bytes
+            allowed = 2 * limits.header_bytes + limits.uri_bytes + _BODY_OVERHEAD * request.size
             if head.wire_bytes > allowed:
                 self._send_refusal(_malformed())
 

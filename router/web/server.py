@@ -113,7 +113,7 @@ class Listener:
         server.close()
         await asyncio.sleep(0)  # who was accepted in this turn is a connection now
         every, tasks = self._wire.open, self._wire.door.tasks
-        for connection in every - self._unheard():
+        for connection in [one for one in every if not one.unheard]:
             connection.shutdown()
         await self._hear(min(grace_s, HEARING_S))
         for connection in list(every):
@@ -130,13 +130,9 @@ class Listener:
     async def _hear(self, seconds: float) -> None:
         """Wait for requests that are still on their way on accepted connections."""
         loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        while self._unheard() and loop.time() < ends:  # noqa: ASYNC110 - an event costs each request
-            await asyncio.sleep(0.01)
-
-    def _unheard(self) -> set[WireProtocol]:
-        """Return the connections on which a request is yet to come, or the rest of one."""
-        return {one for one in self._wire.open if one.unheard}
+        ends, every = loop.time() + seconds, self._wire.open
+        while any(c.unheard for c in every) and loop.time() < ends:  # noqa: ASYNC110 - cheap
+            await asyncio.sleep(0.01)  # an event would cost each request
 
 
 async def _finish(tasks: set[asyncio.Task[None]], seconds: float) -> None:

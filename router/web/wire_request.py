@@ -50,7 +50,7 @@ class WireRequest:
     length = 0
     """The announced length of the body in bytes; 0: none, or chunked."""
     size = 0
-    """Bytes of the body that are here."""
+    """Bytes of the body that came."""
     plain = False
     """The head has no field but Host and Content-Length that concerns the body."""
     expects = False
@@ -93,20 +93,19 @@ class WireRequest:
 
     def add(self, piece: bytes) -> None:
         """Append a piece of the body. Pieces of a refused request are dropped."""
+        before, self.size = self.size, self.size + len(piece)
         if self.refused is not None:
             return
-        size = self.size + len(piece)
-        if size > self.body_max:
+        if self.size > self.body_max:
             self.body, self._gathered = b"", None
             self.refused = IngestRefusal(413, "too_large")
-        elif not self.size:
+        elif not before:
             self.body = piece
         else:
             if self._gathered is None:  # joining the pieces at the end holds the body twice
                 self._gathered = BytesIO()
                 self._gathered.write(self.body)
             self._gathered.write(piece)
-        self.size = size
 
     def end(self, now: float) -> None:
         """Take the body as whole."""

@@ -228,10 +228,10 @@ LISTENERS = (
         "chunks without end are taken",
         Edit(
             "router/web/wire_request.py",
-            "if size > self.body_max:",
-            "if self.length and size > self.body_max:",
+            "if self.size > self.body_max:",
+            "if self.length and self.size > self.body_max:",
         ),
-        "unit/web/test_ingest.py::test_chunks_without_end_get_413",
+        "wire/test_rows.py::test_it_is_as_the_row_says[chunks without end]",
     ),
     defect(
         73,

@@ -11,7 +11,7 @@ GROUPING = (
             "            if request.disconnected:\n                continue\n",
             "",
         ),
-        "unit/web/test_ingest_group.py::test_who_went_before_his_turn_is_nobody_s_delivery",
+        "wire/test_scenes.py::test_who_goes_before_his_turn_is_nobody_s_delivery",
     ),
     defect(
         109,
@@ -24,7 +24,7 @@ GROUPING = (
             "            del self._ready[name]\n",
             "        if not ready:\n            del self._ready[name]\n",
         ),
-        "unit/web/test_ingest_group.py::test_endpoints_take_turns",
+        "wire/test_scenes.py::test_a_busy_endpoint_does_not_hold_up_another",
     ),
     defect(
         110,
@@ -41,8 +41,7 @@ GROUPING = (
                 "request.body_max = max(endpoint.body_max, SMALL_BYTES)",
             ),
         ),
-        "unit/web/test_ingest.py"
-        "::test_who_would_wait_too_long_is_put_off_at_once_and_may_come_again",
+        "wire/test_rows.py::test_it_is_as_the_row_says[a length above the limit]",
     ),
     defect(
         375,
@@ -52,7 +51,7 @@ GROUPING = (
             '            request.expects = head.expects and version == "1.1"\n',
             "            if head.expects:\n                self.transport.write(_CONTINUE)\n",
         ),
-        "unit/web/test_connections_cases.py::test_100_continue_only_after_the_head_is_checked",
+        "wire/test_rows.py::test_it_is_as_the_row_says[no leave to send what is here]",
     ),
     defect(
         376,

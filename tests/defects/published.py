@@ -243,7 +243,7 @@ PUBLISHED = (
             "close=not refused.keep_alive,",
             "close=not refused.keep_alive and refused.status != 413,",
         ),
-        "unit/web/test_connections_cases.py::test_an_early_413_survives_a_sender_that_goes_on",
+        "wire/test_rows.py::test_it_is_as_the_row_says[413 while the sender goes on]",
     ),
     defect(
         23,

@@ -14,8 +14,7 @@ RESTARTS = (
             "max(self._now - waited_s(self.transport), self._wire.opened_at)",
             "self._now - waited_s(self.transport)",
         ),
-        "unit/web/test_server.py"
-        "::test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener",
+        "wire/test_scenes.py::test_who_came_before_it_listens_is_served",
     ),
     defect(
         258,
@@ -25,7 +24,7 @@ RESTARTS = (
             "(not at.served or at.in_head or unread)",
             "(not at.served or unread)",
         ),
-        "unit/web/test_server.py::test_who_is_about_to_ask_is_answered_before_the_end",
+        "wire/test_scenes.py::test_a_stop_answers_who_has_begun_and_lets_all_others_go",
     ),
     defect(
         270,

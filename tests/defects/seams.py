@@ -37,7 +37,7 @@ SEAMS = (
         93,
         "blanks after a header's value are part of it",
         Edit("router/web/protocol.py", "value.strip(BLANKS)", "value.lstrip(BLANKS)"),
-        "unit/web/test_connections_cases.py::test_blanks_around_a_value_are_no_part_of_it",
+        "wire/test_rows.py::test_it_is_as_the_row_says[a wrong proof, then the right one]",
         "acceptance/test_requests.py::test_blanks_around_header_values_change_nothing",
     ),
     defect(

@@ -41,7 +41,7 @@ _ROWS = (
     _taken("a chunk extension", H + TE + b'\r\n2;a=b;c="d"\r\n{}\r\n0;e\r\n\r\n', b"{}"),
     _taken("a long extension", H + TE + b"\r\n2;" + b"e" * 1000 + b"\r\n{}\r\n0\r\n\r\n", b"{}"),
     _taken("trailers", H + TE + b"\r\n2\r\n{}\r\n0\r\nX-A: 1\r\nHost: b\r\n\r\n", b"{}"),
-    _taken("a coding in capitals", H + b"TRANSFER-ENCODING: Chunked \r\n\r\n" + chunked(b"1"), b"1"),
+    _taken("in capitals", H + b"TRANSFER-ENCODING: Chunked \r\n\r\n" + chunked(b"1"), b"1"),
     _refused("a chunk that goes on", H + TE + b"\r\n2\r\n{}XX0\r\n\r\n"),
     _refused("a size of letters", H + TE + b"\r\nzz\r\n"),
     _refused("no size", H + TE + b"\r\n\r\n{}\r\n0\r\n\r\n"),

@@ -51,33 +51,38 @@ class Place:
     admin: tuple[str, int] = ("", 0)
     trusting: ssl.SSLContext | None = None
 
-    def asked(self, path: str, **query: str | int) -> httpx.Response:
-        """What the operator's interface says."""
-        said = httpx.get(
-            self.admin_url + path,
-            params=query,
-            headers={"authorization": f"Bearer {self.token}"},
-            verify=self.trusting or True,
-            trust_env=False,
-        )
-        return said.raise_for_status()
+    def asking(self) -> httpx.Client:
+        """Whoever may ask the operator's interface."""
+        given = {"authorization": f"Bearer {self.token}"}
+        trust = self.trusting or False  # without a certificate nothing is to be verified
+        return httpx.Client(base_url=self.admin_url, headers=given, verify=trust, trust_env=False)
+
+    def deliveries(self) -> list[tuple[str, str]]:
+        """The endpoint and id of each, newest first."""
+        found, cursor = list[tuple[str, str]](), ""
+        with self.asking() as client:
+            while True:
+                query = {"limit": "500", **({"cursor": cursor} if cursor else {})}
+                page = client.get("/api/deliveries", params=query).raise_for_status().json()
+                found += [(one["endpoint"], one["id"]) for one in page["deliveries"]]
+                if not (cursor := page.get("next") or ""):
+                    return found
 
     def stored(self) -> dict[str, list[bytes]]:
         """Bodies by endpoint, oldest first."""
-        found, cursor = dict[str, list[bytes]](), ""
-        while True:
-            more = {"cursor": cursor} if cursor else {}
-            page = self.asked("/api/deliveries", limit=500, **more).json()
-            for one in page["deliveries"]:
-                body = self.asked(f"/api/deliveries/{one['id']}/body").content
-                found.setdefault(one["endpoint"], []).insert(0, body)
-            if not (cursor := page.get("next") or ""):
-                return found
+        found = dict[str, list[bytes]]()
+        with self.asking() as client:
+            for endpoint, id_ in reversed(self.deliveries()):
+                body = client.get(f"/api/deliveries/{id_}/body").raise_for_status().content
+                found.setdefault(endpoint, []).append(body)
+        return found
 
     def refused(self) -> dict[str, list[tuple[str | None, str]]]:
         """Endpoint and reason by the sender's address, oldest first."""
         found = dict[str, list[tuple[str | None, str]]]()
-        for one in self.asked("/api/refusals", limit=500).json()["refusals"]:
+        with self.asking() as client:
+            page = client.get("/api/refusals?limit=500").raise_for_status().json()
+        for one in page["refusals"]:
             if one["reason"] != "not_answered":  # an issuer's fault, told when its time is over
                 found.setdefault(one["peer"], []).insert(0, (one["endpoint"], one["reason"]))
         return found
