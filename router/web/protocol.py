@@ -177,8 +177,8 @@ class WireProtocol(BoundedConnection):
         if len(self._requests) == 1:
             head, limits = self._head, self._wire.limits
             head.wire_bytes += self._chunk_bytes
-            allowed = 2 * limits.header_bytes + limits.uri_bytes + _BODY_OVERHEAD * request.size
-            if head.wire_bytes > allowed:
+            allowed = limits.header_bytes + limits.uri_bytes  # of the head, too
+            if head.wire_bytes > allowed + _BODY_OVERHEAD * (request.size + 8):
                 self._send_refusal(_malformed())
 
     def _not_parsed(self, error: httptools.HttpParserError) -> None:
