@@ -2,8 +2,8 @@
 The door of the public listener: checks requests, then hands them to the intake.
 
 Small requests go through the intake in groups. A large or packed one, and one to an endpoint that
-asks others about it, each goes in a task of its own. Deadlines are the connection's: it answers by itself when
-one passes, and never cancels a request that the intake has begun to accept.
+asks others about it, each goes in a task of its own. Deadlines are the connection's: it answers by
+itself when one passes, and never cancels a request that the intake has begun to accept.
 """
 
 import asyncio
