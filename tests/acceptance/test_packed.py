@@ -45,7 +45,10 @@ rules:
     from: [open, hidden]
     match: payload.n > 0
     actions: {{http: {{url: "{sink}/each"}}}}
-  - {{id: asked, from: [any, bare], match: query.x == '1', actions: {{http: {{url: "{sink}/asked"}}}}}}
+  - id: asked
+    from: [any, bare]
+    match: query.x == '1'
+    actions: {{http: {{url: "{sink}/asked"}}}}
 """
 PLAIN = b'{"n": 1, "text": "' + b"x" * 900 + b'"}'
 PACKERS = {
