@@ -236,7 +236,7 @@ def items_of(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
     """Each item of a rule's `match` beside a scope, with all its leaves; never raises."""
     items, number = list[ItemReading](), 1
     for condition in rule.match:
-        seen = trace(_part(condition), scope, thorough=True, first=number)
+        seen = trace(_part(condition), scope, first=number)
         number += len(seen.leaves)
         items.append(
             ItemReading(condition.source, seen.verdict, seen.leaves, seen.missing, seen.pivots)
