@@ -150,7 +150,7 @@ class Typing:
         compiled = {id(w.text): w for w in texts.written if w.place == "'match'"}
         entries = texts.entry.match or []
         before, index = self._scenes_of(scenes)
-        conditions = Conditions(compiled, index)
+        conditions = RuleConditions(compiled, index)
         for at, entry in enumerate(entries):
             if at:
                 before = kept(conditions.after(entries[at - 1], before), before)
@@ -175,7 +175,7 @@ class Typing:
     def _condition(
         self,
         entry: ConditionEntry,
-        conditions: "Conditions",
+        conditions: "RuleConditions",
         scenes: Sequence[Scene],
         views: Views,
         inside: Inside = (),
@@ -302,7 +302,7 @@ def _consequence(finding: TypeFinding, inside: Inside) -> str:
     return "so " + " and ".join(said)
 
 
-class Conditions(msgspec.Struct, frozen=True):
+class RuleConditions(msgspec.Struct, frozen=True):
     """The conditions of one rule as they were compiled, and the index of its scenes."""
 
     compiled: Compiled
