@@ -6,7 +6,7 @@ from router.cli.output import visible
 from router.expressions.trace import Leaf
 from router.rules import explain_words as words
 from router.rules.explain import MATCHED, ItemReading, RuleReading
-from router.rules.gone_values import GONE
+from router.rules.redacting import GONE
 from router.rules.smallest_change import SmallestChange
 
 _COLUMN = 42
