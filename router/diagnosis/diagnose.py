@@ -11,10 +11,9 @@ import msgspec
 
 from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
 from router.diagnosis.elsewhere import not_had
-from router.diagnosis.originals import originals
+from router.diagnosis.originals import guesses, originals
 from router.diagnosis.probe import Probe, SignatureReading, known_senders, verifies
 from router.diagnosis.rewriting import is_sorted
-from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.model.fetched import Fetched
 from router.model.odd_body import OddBodyError
