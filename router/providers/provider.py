@@ -29,10 +29,10 @@ from router.providers.definition import (
     duration_s,
     spelled,
 )
+from router.providers.evidence import without_token
 from router.providers.from_shape import payload_of
 from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
-from router.providers.hiding import without_token
 from router.providers.queries import without
 from router.providers.read import UNKNOWN, Reader, Reading
 from router.providers.redaction import RedactedRequest, redacted
