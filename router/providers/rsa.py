@@ -1,15 +1,12 @@
 """
-RSA keys: public ones as users paste them, private ones that sign test deliveries and the tokens
-of apps.
+RSA keys: public ones as users paste them, private ones that sign test deliveries.
 
 A public key is a PEM, base64 or hex of its DER, or a JSON key (JWK). cryptography is imported
 where a key is first used, as in `router.providers.keys`.
 """
 
-import base64
 import binascii
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -129,30 +126,3 @@ def _invented(_seed: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
 
     return private_pem(rsa.generate_private_key(_EXPONENT, RSA_BITS_MIN))
-
-
-BEFORE_S, LIFE_S = 60, 9 * 60
-"""From a minute ago on, as clocks differ; a token that is good for longer is refused."""
-
-
-def app_token(app: str, private_key: bytes, now_ms: int) -> str:
-    """
-    Proves an app to its sender's API: a JWT, good for some minutes (RFC 7519).
-
-    Raises:
-        UnusableKeyError: that is no RSA private key.
-    """
-    now = now_ms // 1000
-    head: Mapping[str, object] = {"alg": "RS256", "typ": "JWT"}
-    claims: Mapping[str, object] = {"iat": now - BEFORE_S, "exp": now + LIFE_S, "iss": app}
-    signed = b".".join(_part(one) for one in (head, claims))
-    signature = sign(private_key, hashlib.sha256(signed).digest(), "sha256", "pkcs1")
-    return b".".join((signed, _packed(signature))).decode("ascii")
-
-
-def _part(value: Mapping[str, object]) -> bytes:
-    return _packed(msgspec.json.encode(value))
-
-
-def _packed(value: bytes) -> bytes:
-    return base64.urlsafe_b64encode(value).rstrip(b"=")
