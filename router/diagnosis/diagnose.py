@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
-from router.diagnosis.elsewhere import not_had
-from router.diagnosis.originals import originals
+from router.diagnosis.originals import guesses, originals
 from router.diagnosis.probe import Probe, SignatureReading, known_senders, verifies
 from router.diagnosis.rewriting import is_sorted
-from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.model.fetched import Fetched
 from router.model.odd_body import OddBodyError
@@ -23,10 +21,18 @@ from router.providers.definition import SIGNATURES, spelled
 from router.providers.evidence import Evidence
 from router.providers.handshakes import HandshakeAnswer
 from router.providers.headers import Ambiguous, wire
+from router.providers.introspected import NOT_ANSWERED
 from router.providers.provider import Provider
 from router.providers.read import decoded
 from router.providers.scheme import spellings
-from router.providers.waiting import without_asking
+from router.providers.waiting import (
+    UNKNOWN_KEY,
+    Introspection,
+    PublishedKey,
+    Verdict,
+    Waiting,
+    without_asking,
+)
 
 HEADERS_MAX = 40
 
@@ -345,3 +351,49 @@ def content_length(request: InboundRequest) -> int | None:
     """What the request announces; None for nothing usable."""
     announced = (value for name, value in request.headers if name == b"content-length")
     return next((int(value) for value in announced if value.isdigit() and len(value) < 12), None)
+
+
+_WAITED = (UNKNOWN_KEY, NOT_ANSWERED)
+
+
+def not_had(
+    provider: Provider, verdict: Verdict, reason: str | None, fetched: Mapping[str, Fetched]
+) -> list[DiagnosisFinding]:
+    """
+    Causes, if a request's verdict waits for what is not here; none if it does not.
+
+    `reason` is what the router refused it for, None if nobody says; `fetched` how the running
+    router's fetches go, by address.
+    """
+    asks = dict[str, str]()
+    while isinstance(verdict, Waiting):
+        if isinstance(verdict.ask, PublishedKey):
+            asks[verdict.ask.address] = verdict.ask.kind
+        elif isinstance(verdict.ask, Introspection):
+            asks[verdict.ask.url] = "token issuer"
+        verdict = verdict.then(None)
+    if reason is not None and reason not in _WAITED:
+        return []
+    if isinstance(verdict, Refused) and verdict.reason in _WAITED:
+        return list(_each(asks.items(), reason, fetched))
+    # What was kept of it does not hold the token, so that nothing waits.
+    return [] if reason is None else list(_each(_named(provider), reason, fetched))
+
+
+def _named(provider: Provider) -> Iterator[tuple[str, str]]:
+    yield from ((address, "key set") for address in provider.publishes)
+    yield from ((address, "token issuer") for address in provider.claims)
+
+
+def _each(
+    asked: Iterable[tuple[str, str]], reason: str | None, fetched: Mapping[str, Fetched]
+) -> Iterator[DiagnosisFinding]:
+    for address, kind in asked:
+        found = fetched.get(address)
+        name = "issuer" if kind == "token issuer" else "key"
+        if found is not None and found.failure is not None:
+            yield finding(f"{name}_failed", what=kind, address=address, why=found.failure)
+        elif found is not None and found.at is not None and reason is not None:
+            yield finding(f"{name}_later", what=kind, address=address)
+        else:
+            yield finding(f"{name}_not_here", what=kind, address=address)

@@ -1,5 +1,6 @@
 """
-What a body may have been before something on its way changed it; each is a guess to be proved.
+What a body may have been before something on its way changed it, and what a secret may have been
+meant to be: each is a guess to be proved.
 
 For diagnosis only: bounded, and never on the way of a delivery.
 """
@@ -8,6 +9,7 @@ import binascii
 import json
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Literal
 from urllib.parse import quote_plus, unquote_to_bytes
 
@@ -121,3 +123,45 @@ def _from_base64(text: bytes) -> bytes | None:
         return binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error:
         return None
+
+
+_MARKS = (b"whsec_", b"shpss_", b"sha256=")
+
+
+def guesses(value: bytes) -> Iterator[tuple[str, bytes]]:
+    """Other values, each with words that complete "the signature fits the secret …"."""
+    seen = {value, b""}
+    for how, other in _guessed(value):
+        if other not in seen:
+            seen.add(other)
+            yield how, other
+
+
+def _guessed(value: bytes) -> Iterator[tuple[str, bytes]]:
+    plain = value.strip()
+    yield "without the white space around it", plain
+    yield "with a line break at its end", value + b"\n"
+    yield "with CRLF at its end", value + b"\r\n"
+    yield "without a byte order mark", value.removeprefix(b"\xef\xbb\xbf").strip()
+    yield "without the quotes around it", plain.strip(b"\"'")
+    if b"=" in plain:
+        named = plain.partition(b"=")[2]
+        yield "without the name before `=`", named
+        yield "without the name before `=` and the quotes", named.strip(b"\"'")
+    yield "with real line breaks for `\\n`", value.replace(b"\\n", b"\n")
+    yield "without its `\\n`", plain.removesuffix(b"\\n")
+    yield "with percent escapes decoded", unquote_to_bytes(plain)
+    for mark in _MARKS:
+        yield f"without its `{mark.decode('ascii')}`", plain.removeprefix(mark)
+    yield from _encoded(plain)
+
+
+def _encoded(plain: bytes) -> Iterator[tuple[str, bytes]]:
+    text = plain.removeprefix(b"whsec_")
+    with suppress(binascii.Error):
+        yield "decoded from base64", binascii.a2b_base64(text + b"=" * (-len(text) % 4))
+    with suppress(binascii.Error):
+        yield "decoded from hex", binascii.unhexlify(plain)
+    yield "encoded in base64", binascii.b2a_base64(plain, newline=False)
+    if plain[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        yield "read as UTF-16", plain.decode("utf-16", "replace").strip().encode("utf-8")

@@ -1,6 +1,9 @@
 """The way of requests: those that came together are judged, read, routed, committed, answered."""
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from io import BytesIO
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -17,18 +20,60 @@ from router.intake.observed import (
 )
 from router.intake.reply import UNAVAILABLE, Reply, of_receipt
 from router.intake.routing import TIMED_EVERY, Admitted, Arrival, Routing
-from router.intake.unpacking import PAUSE_S, Unpacker
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
 from router.model.observed import Observer, unobserved
-from router.model.packed import body_size, coding
+from router.model.odd_body import OddBodyError
+from router.model.packed import FED, STEP, TIMES_MAX, UNPACKED_MAX, body_size, coding, pieces
 from router.refusals import Refusals
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan
 from router.store.protocol import IntakeStore
 from router.store.values import Accepted, Duplicate, Selector, narrowed
-from router.structure import MeasuredBody
+from router.structure import MeasuredBody, weigh
+
+PAUSE_S = 0.001
+"""
+For each MiB of a large body, between its long steps, about as long as one takes: whoever has come
+meanwhile is stored and answered.
+"""
+
+
+class Unpacker:
+    """Measures bodies. At most one unpacked body is in memory, until it is read and routed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._turn = clock, asyncio.Lock()
+
+    @asynccontextmanager
+    async def measured(self, request: InboundRequest, body_max: int) -> AsyncIterator[MeasuredBody]:
+        """
+        The body as it is to be read, while it is held; of one that cannot be unpacked, or not
+        within what an endpoint with this `body_max` takes, the body as it came, and why.
+        """
+        if (how := coding(request)) is None:
+            yield weigh(request.body)
+            return
+        async with self._turn:
+            parts = pieces(request.body, how, min(TIMES_MAX * body_max, UNPACKED_MAX))
+            try:
+                unpacked = await self._joined(parts)
+            except OddBodyError as odd:
+                yield MeasuredBody(request.body, odd.reason, odd.state)
+            else:
+                yield weigh(unpacked)
+
+    async def _joined(self, parts: Iterable[bytes]) -> bytes:
+        gathered, worked = BytesIO(), 0
+        for part in parts:
+            gathered.write(part)
+            worked += len(part) + FED
+            if worked >= STEP:
+                worked = 0
+                await self._clock.sleep(PAUSE_S)
+        return gathered.getvalue()
+
 
 LARGE_BODY = 1024 * 1024
 _TOO_LARGE = Reply(413, b'{"error":"too_large"}')

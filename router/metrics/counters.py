@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from router.metrics.registry import MetricFactory
-from router.metrics.samples import Durations, Evaluations
+from router.metrics.samples import Durations, Evaluations, MetricFactory
 
 ACK_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 COMMIT_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 2.5)
@@ -101,11 +100,12 @@ class Metrics:
             "router_recovered", "Deliveries that the sender had missed", "endpoint", "result"
         ).grow
         """So many that an endpoint's sender could not deliver were requested, stored, known …"""
-        self._recovery = made.gauge(
+        self.recovery_done = made.last(
             "router_recovery_timestamp_seconds",
             "When all that a sender could not deliver was last asked for",
             "endpoint",
-        )
+        ).__setitem__
+        """All that a sender could not deliver was asked for, at that Unix millisecond."""
         self._secrets = made.counter("router_secret_uses", "Deliveries a secret verified", "secret")
         self._secret_at = made.last(
             "router_secret_last_used_timestamp_seconds",
@@ -181,7 +181,8 @@ class Metrics:
             "router_loop_late_seconds", "How late the event loop is, each second", ACK_BUCKETS
         ).observe
         """The event loop got to something so many seconds after it was due."""
-        self._ready = made.gauge("router_ready", "Whether /readyz says so: 1 or 0")
+        self.stands_ready = made.gauge("router_ready", "Whether /readyz says so: 1 or 0").set
+        """Whether a delivery could be committed now, and should be sent here."""
         self._reloads = made.counter("router_reloads", "Reloads of the rules file", "outcome")
         self._generation = made.gauge(
             "router_ruleset_info", "The generation in force", "generation"
@@ -200,10 +201,6 @@ class Metrics:
     def silent(self, endpoint: str, is_silent: bool) -> None:
         """Whether an endpoint has received nothing for too long."""
         self._silent.labels(endpoint).set(int(is_silent))
-
-    def recovery_done(self, endpoint: str, at: int) -> None:
-        """All that a sender could not deliver was asked for, at that Unix millisecond."""
-        self._recovery.labels(endpoint).set(at / 1000)
 
     def acked(self, provider: str, seconds: float, within: float | None = None) -> None:
         """One 2xx, so long after its group began; the sender waits for it `within` seconds."""
@@ -274,10 +271,6 @@ class Metrics:
         self._generation.labels(generation).set(1)
         self._reload_ok.set(1)
         self._reloaded_at.set(at / 1000)
-
-    def stands_ready(self, is_ready: bool) -> None:
-        """Whether a delivery could be committed now, and should be sent here."""
-        self._ready.set(int(is_ready))
 
     def reload_failed(self) -> None:
         """The rules file was wrong; the ruleset before it stays."""

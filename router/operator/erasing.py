@@ -4,8 +4,9 @@ Erases what is about one person, step by step: each is stored whole, so that a k
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -16,15 +17,18 @@ from router.errors import ConditionEnded, RouterError, StoreUnavailable, UsageEr
 from router.expressions import compile as compiled
 from router.expressions.nodes import walk
 from router.legible import size_text
-from router.model.delivery import Delivery
-from router.model.erasure import Erasure, ErasureStep
+from router.model.delivery import REDACTED, Delivery, Redaction, as_request
+from router.model.erasure import ErasedPart, Erasure, ErasureStep
 from router.model.job import ENDED, Job
+from router.model.packed import unpacked
 from router.model.settings import DAY_MS
 from router.operator.conditions import Evaluator
-from router.operator.erased_events import without
 from router.operator.replay_steps import Wake
 from router.operator.requests import LOCAL, By, EraseRequest
 from router.operator.subject import SubjectSearch
+from router.providers import forms
+from router.providers.provider import Provider
+from router.providers.read import ReadEvent
 from router.rules.live import LiveRef
 from router.store.protocol import OperatorStore
 from router.store.values import CLAIM_MS, Claimed, EventEntry, Selector, VacuumRoom
@@ -310,3 +314,48 @@ def _values(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [value]
     return [found for one in value for found in _values(one)]
+
+
+_NOTHING = b"null"
+
+
+def without(
+    delivery: Delivery, provider: Provider, indexes: frozenset[int], now: int
+) -> ErasedPart | None:
+    """
+    A delivery without these events, as of `now` in Unix milliseconds: in its body `null` stands for
+    each, so that the others keep their places. None: it is no list that could be cut.
+    """
+    before = delivery.redacted
+    mark = before or Redaction(now, sha256(delivery.body).hexdigest())
+    gone, delivery = tuple(sorted({*mark.erased, *indexes})), unpacked(delivery)
+    events = provider.read_stored(delivery).events
+    left = msgspec.structs.replace(
+        delivery,
+        body=_cut(delivery, provider, partial(_cut_list, events, indexes)),
+        flags=tuple(dict.fromkeys((*delivery.flags, REDACTED))),
+        redacted=msgspec.structs.replace(mark, erased=gone),
+    )
+    wanted = [None if e.index in indexes else e.payload for e in events]
+    found = msgspec.structs.replace(left, redacted=before)
+    if [e.payload for e in provider.read_stored(found).events] != wanted:
+        return None
+    return ErasedPart(left, indexes, before)
+
+
+def _cut(delivery: Delivery, provider: Provider, cut: Callable[[bytes], bytes]) -> bytes:
+    """The list stands in the body, or in a field of the form that it is."""
+    if provider.source(as_request(delivery)).kind != "field":
+        return cut(delivery.body)
+    field = (provider.definition.form_field or "").encode("ascii")
+    return forms.with_field(delivery.body, field, cut)
+
+
+def _cut_list(events: Sequence[ReadEvent], indexes: Collection[int], text: bytes) -> bytes:
+    parts, reached = [], 0
+    for event in events:
+        raw = event.raw or text
+        begin = text.index(raw, reached)
+        parts += [text[reached:begin], _NOTHING if event.index in indexes else raw]
+        reached = begin + len(raw)
+    return b"".join((*parts, text[reached:]))

@@ -23,7 +23,6 @@ from router.operator import answers, rows
 from router.operator.conditions import LIMIT_S, Evaluator, Stopped, TryAsked
 from router.operator.costly import CostlyAnswer
 from router.operator.cursors import cursor_of, reached_by
-from router.operator.exporting import exported
 from router.operator.id_lookup import look_up, present, whole_ids, with_job_alone
 from router.operator.known_names import check_names
 from router.operator.node_rows import NodeList, node_rows
@@ -31,7 +30,7 @@ from router.operator.overview import ServerNow, overview
 from router.operator.overview_answer import Overview
 from router.operator.requests import LOCAL, By
 from router.operator.search import Search
-from router.operator.subject import SubjectSearch
+from router.operator.subject import SubjectSearch, exported
 from router.operator.token_answers import TokenList
 from router.operator.tokens import token_list
 from router.operator.trying import each_value, tried

@@ -22,8 +22,7 @@ from router.operator.id_lookup import look_up, present, whole_ids
 from router.operator.known_names import check_names
 from router.operator.new_jobs import NewJobs, provider_of
 from router.operator.originals import OriginalRuns
-from router.operator.planning import joined, plan
-from router.operator.replay_source import frozen
+from router.operator.replay_source import frozen, joined, plan
 from router.operator.replay_steps import ReplayMaker, Wake
 from router.operator.requests import (
     LOCAL,

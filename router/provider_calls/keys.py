@@ -1,5 +1,5 @@
 """
-Keys that senders publish: key sets of tokens, certificates of signatures.
+What senders publish: key sets of tokens, certificates of signatures, ranges of their addresses.
 
 Key sets that endpoints name are fetched ahead. What a request shows to be missing is fetched soon,
 and its sender tries again: once for an address in `FLOOR_S`, and of addresses that requests choose
@@ -18,6 +18,7 @@ from router.providers.bearer import load_keys
 from router.providers.certificates import Roots, public_key, trusted_roots, vouched
 from router.providers.keys import UnusableKeyError
 from router.providers.management import ApiRequest, BadAnswerError, Promise
+from router.providers.published_ranges import RangesSource, read_ranges
 from router.providers.waiting import PublishedKey
 
 FLOOR_S = 30.0
@@ -129,3 +130,41 @@ class PublishedKeys(Publications[KeySource, StoredKey]):
 def source_of(key: PublishedKey) -> KeySource:
     """The same as a source."""
     return KeySource(**{name: getattr(key, name) for name in key.__struct_fields__})
+
+
+REFRESH_S = 6 * 3600.0
+
+Ranges = tuple[str, ...]
+
+
+class StoredRanges(LastGood, frozen=True, kw_only=True):
+    """A list of ranges."""
+
+    ranges: Ranges
+
+
+class PublishedRanges(Publications[RangesSource, StoredRanges]):
+    """
+    The ranges of every sender that an endpoint needs, by where they are published. Until they are
+    known nobody is let in by them.
+    """
+
+    FACTS: ClassVar[str] = "ranges/"
+    WORDS: ClassVar[str] = "address ranges"
+    AHEAD: ClassVar[FetchedKind] = "address ranges"
+    REFRESH_S: ClassVar[float] = REFRESH_S
+    kind = StoredRanges
+
+    def of(self, base: str) -> Ranges | None:
+        """The ranges published at an address; None: not known yet."""
+        kept = self._known.get(base)
+        return kept.ranges if kept else None
+
+    def request(self, source: RangesSource) -> ApiRequest:
+        """Its addresses."""
+        return source.request
+
+    def read(self, source: RangesSource, answer: ApiAnswer) -> StoredRanges:
+        """All of them, or none."""
+        found = read_ranges(answer.body, source.rule)
+        return StoredRanges(ranges=found, at=self._clock.now())

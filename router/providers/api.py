@@ -1,13 +1,41 @@
 """The `api:` of a definition: how a sender's own API is called, as data."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from router.model.patterns import wildcard
 from router.providers import recover as recovery
 from router.providers.recover import RecoverRule
-from router.providers.scopes import ScopesRule
+
+
+class NeededScope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For these topics (`orders/*` is a pattern) the token must have one of these scopes."""
+
+    one_of: tuple[str, ...]
+    topics: tuple[str, ...]
+
+
+class ScopesRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    Which scopes a token has, and which it needs. `granted` is the path that lists them: objects at
+    `items` with the scope in `name`. The first of `needed` that fits a topic counts.
+    """
+
+    granted: str
+    items: str
+    name: str
+    needed: tuple[NeededScope, ...] = ()
+
+    def missing(self, topic: str, granted: Iterable[str]) -> tuple[str, ...]:
+        """Scopes of which a topic needs one, if none of them is granted. Who may write may read."""
+        has = {scope.replace("write_", "read_", 1) for scope in granted} | set(granted)
+        for rule in self.needed:
+            if any(wildcard(pattern, topic) for pattern in rule.topics):
+                return () if has & set(rule.one_of) else rule.one_of
+        return ()
+
 
 VERSION = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 _PATH = re.compile(r"/[!-~]*")

@@ -1,15 +1,19 @@
-"""The built-in providers, each parsed once, when it is first needed."""
+"""The built-in providers, with the files beside them; parsed once, when first needed."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
+import msgspec
 import yaml
 
+from router.expressions import decode_json
+from router.model.delivery import JSON
+from router.providers.definition import Definition, EventGroup, Sample
 from router.providers.heads import FOLDER, heads
 from router.providers.provider import Provider
-from router.providers.published import with_published
-from router.providers.samples import parse_samples
 from router.providers.validation import parse_definition
+from router.typing.shapes import Pieces
 
 _OWN = "router"
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -66,3 +70,90 @@ def _provider(file: str) -> Provider:
         return Provider(definition, samples)
     whole, pieces = with_published(definition, facts.read_bytes())
     return Provider(whole, samples, pieces)
+
+
+_PIECE = "$"
+
+
+def parse_samples(text: bytes) -> tuple[Sample, ...]:
+    """
+    The samples of one file, in its order, their numbers exact. It is JSON whose parts are shared:
+
+        {"pieces": {"user": {"login": "ada", "id": 1}},
+         "samples": [{"for": "star", "payload": {"sender": {"$": "user", "id": 2}}}]}
+
+    `{"$": NAME, …}` is the piece of that name; the fields beside it stand over its own. A piece
+    may be made of those before it.
+    """
+    file: Any = decode_json(text)
+    pieces: dict[str, Any] = {}
+    for name, piece in file["pieces"].items():  # a piece is made of those before it
+        pieces[name] = _whole(piece, pieces)
+    return tuple(
+        msgspec.convert(entry | {"payload": _whole(entry["payload"], pieces)}, Sample)
+        for entry in file["samples"]
+    )
+
+
+def _whole(value: JSON, pieces: Mapping[str, Any]) -> JSON:
+    if isinstance(value, list):
+        return [_whole(item, pieces) for item in value]
+    if not isinstance(value, dict):
+        return value
+    own = {name: _whole(item, pieces) for name, item in value.items() if name != _PIECE}
+    return pieces[value[_PIECE]] | own if _PIECE in value else own
+
+
+Catalogue = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""Groups of events with their actions."""
+
+
+class PublishedFile(msgspec.Struct, frozen=True):
+    """
+    What a sender publishes of its events; `python -m tests.shapes make` makes the file:
+
+        {"source": ["package 1.2"],
+         "events": {"Group": {"pull_request": ["opened", "closed"], "push": []}},
+         "types": {"1": {"fields": {"ref": "string"}}},
+         "payloads": {"push": "1"}}
+
+    `types` are shapes (`router/typing/shapes.py`), text until some rule needs one; `payloads` names
+    each event's.
+    """
+
+    source: tuple[str, ...]
+    events: Catalogue
+    types: msgspec.Raw
+    payloads: dict[str, str]
+
+    def types_read(self) -> dict[str, Any]:
+        """The pieces by name."""
+        return msgspec.json.decode(self.types, type=dict[str, Any])
+
+
+def with_published(definition: Definition, text: bytes) -> tuple[Definition, Pieces]:
+    """
+    The definition with all events that are published, and the shapes of their payloads.
+
+    What it has itself stays first, in its order and with its marks; new events and actions follow.
+    """
+    file = msgspec.json.decode(text, type=PublishedFile)
+    own = {name for group in definition.events for name in group.names}
+    more = (
+        EventGroup(group, (name,), actions)
+        for group, events in file.events.items()
+        for name, actions in events.items()
+        if name not in own
+    )
+    actions = {event: found for each in file.events.values() for event, found in each.items()}
+    extended = (one for group in definition.events for one in _extended(group, actions))
+    whole = msgspec.structs.replace(definition, events=(*extended, *more))
+    return whole, Pieces(file.types_read, file.payloads)
+
+
+def _extended(group: EventGroup, actions: Mapping[str, tuple[str, ...]]) -> Iterator[EventGroup]:
+    """The group, its events with new actions by themselves."""
+    known = {*group.actions, *group.assumed_actions}
+    for name in group.names:
+        new = tuple(action for action in actions.get(name, ()) if action not in known)
+        yield msgspec.structs.replace(group, names=(name,), actions=(*group.actions, *new))

@@ -30,10 +30,9 @@ from router.providers.definition import (
     duration_s,
     spelled,
 )
-from router.providers.from_shape import payload_of
+from router.providers.evidence import without_token
 from router.providers.handshakes import HandshakeAnswer, HandshakeResponder
 from router.providers.headers import wire
-from router.providers.hiding import without_token
 from router.providers.queries import without
 from router.providers.read import UNKNOWN, Reader, Reading
 from router.providers.redaction import RedactedRequest, redacted
@@ -41,7 +40,7 @@ from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
 from router.providers.verify import Verifier
 from router.structure import MeasuredBody
-from router.typing.lattice import Type
+from router.typing.lattice import FALSE, LIST, NUMBER, OBJECT, TEXT, Type
 from router.typing.outline import outlined
 from router.typing.shapes import NO_PIECES, Pieces, Shapes, parse_shapes
 
@@ -258,3 +257,45 @@ def _challenge(definition: Definition) -> bytes | None:
     places = [r for r in definition.ways if b"authorization" in map(wire, spelled(r.place))]
     words = dict.fromkeys(rule.lead.strip() for rule in places if _SCHEME.fullmatch(rule.lead))
     return ", ".join(f'{word} realm="webhooks"' for word in words).encode("ascii") or None
+
+
+_DEPTH_MAX = 6
+_TEXTS = {
+    "money": "19.90",
+    "joined": "one, two",
+    "timestamp": "2024-01-15T10:30:00Z",
+    "date": "2024-01-15",
+    "url": "https://example.com/1",
+    "email": "ada@example.com",
+    "ip": "203.0.113.7",
+    "currency_code": "EUR",
+    "country_code": "DE",
+    "country_name": "Germany",
+    "git_ref": "refs/heads/main",
+    "git_branch": "main",
+    "git_tag": "v1.0",
+    "git_sha": "0123456789abcdef" * 2 + "01234567",
+    "repository_name": "acme/shop",
+}
+
+
+def payload_of(kind: Type, depth: int = 0) -> JSON:
+    """A value of this type, always the same: every field that is known, lists of one element."""
+    kinds = kind.kinds
+    if kind.is_any:
+        return None
+    if kinds & OBJECT:
+        known = kind.fields.items() if depth < _DEPTH_MAX else ()
+        return {name: payload_of(one, depth + 1) for name, one in known}
+    if kinds & LIST:
+        return [] if kind.item is None else [payload_of(kind.item, depth + 1)]
+    if kinds & TEXT:
+        return _text(kind)
+    if kinds & NUMBER:
+        return 1
+    return False if kinds & FALSE else None
+
+
+def _text(kind: Type) -> str:
+    words = sorted(map(str, kind.texts or kind.known))
+    return words[0] if words else _TEXTS.get(kind.format or "", "text")

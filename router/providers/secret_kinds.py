@@ -8,8 +8,8 @@ import msgspec
 
 from router.providers import bearer, certificates, certified, ed25519, keys, rsa
 from router.providers.definition import Definition, VerifyRule
+from router.secrets import WEAK_BYTES
 
-WEAK_BYTES = 16
 _RandomBytes = Callable[[int], bytes]
 
 

@@ -16,8 +16,7 @@ from router.provider_calls.answers import Sends
 from router.provider_calls.fetches import Fetches
 from router.provider_calls.introspection import TIMEOUT_S as ASKED_WITHIN_S
 from router.provider_calls.introspection import Introspector
-from router.provider_calls.keys import KeySource, PublishedKeys
-from router.provider_calls.ranges import PublishedRanges, Ranges
+from router.provider_calls.keys import KeySource, PublishedKeys, PublishedRanges, Ranges
 from router.provider_calls.visits import TIMEOUT_S, Visits
 from router.providers.management import Access
 from router.providers.published_ranges import RangesSource

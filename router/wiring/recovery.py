@@ -14,7 +14,7 @@ from router.model.settings import Endpoint
 from router.provider_calls.answers import Sends
 from router.provider_calls.recovery import RecoverySource
 from router.providers import recovering
-from router.providers.app_token import app_token
+from router.providers.bearer import app_token
 from router.providers.keys import UnusableKeyError
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.store.values import Accepted

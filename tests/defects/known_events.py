@@ -17,7 +17,7 @@ KNOWN_EVENTS = (
     defect(
         206,
         "events that are published are in no catalogue",
-        Edit("router/providers/published.py", "events=(*extended, *more)", "events=(*extended,)"),
+        Edit("router/providers/catalogue.py", "events=(*extended, *more)", "events=(*extended,)"),
         "shapes/test_real_paths.py::test_every_published_event_is_in_the_catalogue",
     ),
     defect(
@@ -40,7 +40,7 @@ KNOWN_EVENTS = (
         209,
         "actions that are published are not added to an event that a definition has itself",
         Edit(
-            "router/providers/published.py",
+            "router/providers/catalogue.py",
             "actions=(*group.actions, *new)",
             "actions=group.actions",
         ),

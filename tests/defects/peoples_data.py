@@ -26,14 +26,14 @@ PEOPLES_DATA = (
     defect(
         261,
         "with an event of a batch all others are handed over",
-        Edit("router/operator/exporting.py", "if one.index in data.events", "if one"),
+        Edit("router/operator/subject.py", "if one.index in data.events", "if one"),
         "unit/operator/test_exporting.py::test_of_a_batch_the_others_are_left_out",
     ),
     defect(
         262,
         "what a job for a whole batch put out is handed over to one of many",
         Edit(
-            "router/operator/exporting.py",
+            "router/operator/subject.py",
             "if not data.whole and not indexes(job) <= data.events:",
             "if not indexes(job) & data.events:",
         ),

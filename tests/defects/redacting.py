@@ -65,7 +65,7 @@ REDACTING = (
     defect(
         294,
         "an event of a batch in a form is cut from the text of the form",
-        Edit("router/operator/erased_events.py", '.kind != "field":', '.kind != "":'),
+        Edit("router/operator/erasing.py", '.kind != "field":', '.kind != "":'),
         "acceptance/test_redact.py::"
         "test_of_a_batch_in_a_form_one_event_is_erased_whatever_its_letters",
     ),

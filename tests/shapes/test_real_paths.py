@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from router.providers import builtin
-from router.providers.published import PublishedFile
+from router.providers.catalogue import PublishedFile
 from tests.shapes.published import FILES
 from tests.shapes.real import KEPT, findings
 from tests.shapes.senders import REAL

@@ -14,7 +14,7 @@ from router.kinds.shell import ShellCall
 from router.model.delivery import InboundRequest
 from router.model.job import Done, Job, Outcome
 from router.rehearsal.record import TrialRecord
-from router.rehearsal.rig import Rig
+from router.rehearsal.run import Rig
 from router.rehearsal.senders import invented
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.sqlite.inline import Memory

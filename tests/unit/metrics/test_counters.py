@@ -8,8 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from router.metrics import ActivityTotals, Metrics, RuleTotals
 from router.metrics.counters import ACK_BUCKETS, BATCH_BUCKETS
-from router.metrics.registry import MetricFactory
-from router.metrics.samples import ASKED_KEPT
+from router.metrics.samples import ASKED_KEPT, MetricFactory
 from router.rules.index import Candidate
 from tests.builders import a_rule
 

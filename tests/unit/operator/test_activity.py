@@ -1,7 +1,7 @@
 """Charts and sums of what was counted."""
 
 from router.model.activity import EVER, MINUTE_S, QUARTER_S, ActivityCount, ActivityKind
-from router.operator.activity import FAILED, Activity
+from router.operator.overview import FAILED, Activity
 from router.operator.overview_answer import Sums
 from tests.builders import NOW
 from tests.clocks import ManualClock

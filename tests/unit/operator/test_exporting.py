@@ -8,8 +8,7 @@ import pytest
 from router.expressions import encode_json
 from router.model.delivery import Redaction
 from router.model.job import Attempt
-from router.operator.exporting import exported
-from router.operator.subject import SubjectData
+from router.operator.subject import SubjectData, exported
 from router.store.values import DeliveryRecord, EventEntry, Stored
 from tests.builders import NOW, a_delivery, a_job, a_rule, a_ruleset
 

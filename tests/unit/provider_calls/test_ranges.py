@@ -14,8 +14,8 @@ from router.errors import StoreUnavailable
 from router.model.fetched import Fetched
 from router.provider_calls.client import ProviderClient
 from router.provider_calls.fetches import Fetches
+from router.provider_calls.keys import REFRESH_S, PublishedRanges
 from router.provider_calls.published import LOAD_S
-from router.provider_calls.ranges import REFRESH_S, PublishedRanges
 from router.providers.published_ranges import RangesSource
 from router.providers.ranges_rule import RangesRule
 from router.store.values import Claimed, alone

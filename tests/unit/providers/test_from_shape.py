@@ -3,7 +3,7 @@
 import pytest
 
 from router.providers import builtin
-from router.providers.from_shape import payload_of
+from router.providers.provider import payload_of
 from router.typing.shapes import parse_shapes
 from tests.misfits import misfit
 

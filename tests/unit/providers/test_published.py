@@ -2,7 +2,7 @@
 
 import msgspec
 
-from router.providers.published import with_published
+from router.providers.catalogue import with_published
 from tests.unit.providers.makers import a_definition
 
 FILE = msgspec.json.encode(

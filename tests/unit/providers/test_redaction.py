@@ -13,8 +13,7 @@ from router.expressions import compile as expression
 from router.expressions.field_paths import FieldPath, field_path
 from router.model.delivery import REDACTED_VALUE, InboundRequest
 from router.providers import Definition, Provider
-from router.providers.json_spans import spans
-from router.providers.redaction import RedactedRequest
+from router.providers.redaction import RedactedRequest, spans
 from tests.unit.providers.makers import a_definition, a_provider, a_request
 
 GENERIC = a_provider("hmac")

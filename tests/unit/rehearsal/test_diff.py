@@ -9,8 +9,7 @@ from router.expressions import compile as compiled
 from router.expressions import compile_template
 from router.expressions.changes import Change, changes
 from router.model.settings import SecretRef, Target
-from router.rehearsal.diff import Comparison, Effect, rule_changes, setting_changes
-from router.rehearsal.plain import plain
+from router.rehearsal.diff import Comparison, Effect, plain, rule_changes, setting_changes
 from router.rules.specs import CompiledRule
 from tests.builders import a_delivery, a_log, a_rule, a_ruleset, a_shell, an_http
 

@@ -11,7 +11,7 @@ from router.kinds.kind import ActionCall
 from router.model.job import ActionKind, Done, Job, Outcome, RetryOutcome
 from router.model.trial import Sending
 from router.rehearsal.record import TrialRecord
-from router.rehearsal.rig import Rig
+from router.rehearsal.run import Rig
 from router.rehearsal.senders import Senders, invented
 from router.rehearsal.virtual_time import START_MS, Stuck, VirtualClock, VirtualLoop
 from router.rules.live import LiveRuleset
