@@ -10,8 +10,10 @@ from router.cli.endpoint_argument import endpoint_argument
 from router.cli.generations import rules_to_read
 from router.cli.open_store import read_store
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import dates, note, print_json, print_list, visible, when
+from router.cli.output import note, print_json, print_list, when
 from router.clock import SystemClock
+from router.legible import visible
+from router.operator.times import dates
 
 if TYPE_CHECKING:
     from router.rules.ruleset import Ruleset

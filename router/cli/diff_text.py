@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from router.cli.output import counted, timestamp, visible
+from router.cli.output import counted, timestamp
 from router.expressions import JSON, encode_json
 from router.expressions.changes import Change
-from router.legible import cut
+from router.legible import cut, visible
 from router.rehearsal.diff import CallChange, Difference, Effect
 
 EXAMPLES_SHOWN = 3

@@ -12,13 +12,14 @@ from router.cli.admin import AdminClient
 from router.cli.doctor_check import Check, ok, problem, unknown
 from router.cli.doctor_offline import to_select
 from router.cli.options import Options
-from router.cli.output import span, timestamp
+from router.cli.output import timestamp
 from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
 from router.clock import SystemClock
 from router.diagnosis.probe import Probe
 from router.egress import listens_locally
 from router.errors import StoreAbsent, StoreRefused, StoreUnavailable
+from router.legible import span
 from router.model.delivery import DeliverySummary, as_request
 from router.model.fetched import Fetched
 from router.model.patterns import wants_event

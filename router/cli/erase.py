@@ -11,11 +11,11 @@ from router.cli.last_request import forget_naming
 from router.cli.operate import IDS, PLACE
 from router.cli.operator_access import act
 from router.cli.options import Options
-from router.cli.output import counted, note, print_json, print_table, timestamp, visible
+from router.cli.output import counted, note, print_json, print_table, timestamp
 from router.cli.remote import RemoteOperator
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound
-from router.legible import size_text
+from router.legible import size_text, visible
 from router.model.selector import Criteria
 from router.operator.erasing import texts_of
 from router.operator.erasure_answers import ErasurePlan, ErasureProgress

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from router.cli.output import visible
 from router.expressions.trace import Leaf
+from router.legible import visible
 from router.rules import explain_words as words
 from router.rules.explain import MATCHED, ItemReading, RuleReading
 from router.rules.gone_values import GONE

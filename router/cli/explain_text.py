@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import rule_lines, verdict
 from router.cli.flags import flags_text
-from router.cli.output import aged, visible
+from router.cli.output import aged
+from router.legible import visible
 from router.model.delivery import full_name
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short

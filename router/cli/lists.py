@@ -9,7 +9,6 @@ import msgspec
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options, same_place
 from router.cli.output import (
-    dates,
     event_names,
     note,
     print_json,
@@ -31,6 +30,7 @@ from router.model.selector import ABOUT, Criteria
 from router.operator.answers import RuleRow
 from router.operator.audit_text import asked_json, asked_words, origin
 from router.operator.criteria import check_span
+from router.operator.times import dates
 from router.store.time_text import instant
 from router.store.values import Selector
 from router.suggest import did_you_mean

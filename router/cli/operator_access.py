@@ -11,9 +11,10 @@ from router.cli.admin import AdminClient, admin_address
 from router.cli.generations import rules_to_read
 from router.cli.no_server import NoServer, NotThisRouter
 from router.cli.options import Options
-from router.cli.output import note, visible
+from router.cli.output import note
 from router.cli.remote import Questions, RemoteOperator
 from router.errors import RouterError
+from router.legible import visible
 
 if TYPE_CHECKING:
     from router.operator.answers import Dead, Deliveries, Jobs

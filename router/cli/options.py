@@ -249,31 +249,17 @@ def _say_where(name: str | None, address: str | None) -> None:
         click.echo(f"at {name}, {address}" if name else f"at {address}", err=True)
 
 
-def _refuse_local_settings() -> None:
-    for name in ("store", "admin"):
-        if _who_said(name) is not None:
-            raise UsageError(f"--server uses its own settings: leave --{name} out")
-
-
 def _place(given: dict[str, Any], argument: str | None, token: str | None) -> Options:
-    if given["server"] is not None:
-        _refuse_local_settings()
+    for name in ("store", "admin"):
+        if given["server"] is not None and _who_said(name) is not None:
+            raise UsageError(f"--server uses its own settings: leave --{name} out")
     if argument is not None:
         refuse_two_files(given["rules"], argument)
         given["rules"] = argument
     for name in ("listen", "admin"):
         _refuse_bad_address(name, given[name])
-    return Options(
-        rules=Path(given["rules"]),
-        as_json=bool(given["as_json"]),
-        dev=bool(given["dev"]),
-        store=given["store"],
-        listen=given["listen"],
-        admin=given["admin"],
-        server=given["server"],
-        token=token,
-        environ=os.environ,
-    )
+    said = {name: value for name, value in given.items() if value is not None}
+    return Options(**said | {"rules": Path(given["rules"])}, token=token, environ=os.environ)
 
 
 def addressed(ruleset: "Ruleset", name: str) -> "Endpoint":

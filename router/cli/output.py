@@ -9,29 +9,8 @@ import click
 import msgspec
 
 from router.cli.table import table_lines
-from router.legible import ago, exact, pretty, span, visible, visible_block
-from router.operator.times import dated, dates
-
-__all__ = [
-    "aged",
-    "counted",
-    "dates",
-    "event_names",
-    "note",
-    "pretty",
-    "print_answer",
-    "print_exact",
-    "print_json",
-    "print_list",
-    "print_table",
-    "shortened",
-    "span",
-    "states",
-    "timestamp",
-    "visible",
-    "visible_block",
-    "when",
-]
+from router.legible import ago, exact, visible
+from router.operator.times import dated
 
 COPIED = frozenset({"url", "address", "what"})
 """Columns of what people copy, a command in the audit among it."""

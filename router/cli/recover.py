@@ -10,7 +10,8 @@ from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.endpoint_argument import endpoint_argument
 from router.cli.operator_access import acting
 from router.cli.options import Options, place_options
-from router.cli.output import counted, note, print_json, print_table, timestamp, visible, when
+from router.cli.output import counted, note, print_json, print_table, timestamp, when
+from router.legible import visible
 from router.model.recovery import Recovery, RecoveryPlan
 
 POLL_S = 1.0

@@ -13,22 +13,15 @@ from router.cli.admin import AdminClient
 from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import (
-    aged,
-    dates,
-    pretty,
-    print_json,
-    span,
-    timestamp,
-    visible,
-    visible_block,
-)
+from router.cli.output import aged, print_json, timestamp
 from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
+from router.legible import pretty, span, visible, visible_block
 from router.model.delivery import Delivery, Redaction, full_name
 from router.model.job import ENDED, Attempt, Job
 from router.model.packed import plain_body
+from router.operator.times import dates
 from router.store.values import DeliveryRecord, Selector
 from router.web.pages.shown import verified
 

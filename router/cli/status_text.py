@@ -5,8 +5,8 @@ from os import terminal_size
 
 import click
 
-from router.cli.output import counted, span, states, visible
-from router.legible import size_text
+from router.cli.output import counted, states
+from router.legible import size_text, span, visible
 from router.operator.overview_answer import EndpointActivity, Overview, RefusedSums, TargetActivity
 
 ATTENTION_MAX = 3

@@ -22,7 +22,15 @@ from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.generations import rules_to_read
 from router.cli.no_server import NoServer
 from router.cli.options import Options, place_options
-from router.cli.output import aged, counted, note, print_answer, print_json, states, timestamp
+from router.cli.output import (
+    aged,
+    counted,
+    note,
+    print_answer,
+    print_json,
+    states,
+    timestamp,
+)
 from router.cli.remote import RemoteOperator
 from router.errors import ConfigError, NotFound, RouterError, UsageError
 from router.legible import size_text

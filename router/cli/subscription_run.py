@@ -19,7 +19,6 @@ from router.cli.output import (
     print_list,
     print_table,
     timestamp,
-    visible,
     when,
 )
 from router.cli.subscription_plan import (
@@ -38,6 +37,7 @@ from router.cli.subscription_plan import (
 )
 from router.clock import SystemClock
 from router.errors import NotFound, UsageError
+from router.legible import visible
 from router.model.settings import Endpoint
 from router.model.subscription import GrantedScopes
 from router.provider_calls import subscriptions

@@ -4,8 +4,8 @@ import base64
 import shlex
 
 from router.cli.listening.target import Forwarded, headers_of, url_of
-from router.cli.output import event_names, pretty, visible
-from router.legible import moment
+from router.cli.output import event_names
+from router.legible import moment, pretty, visible
 from router.model.packed import plain_body
 from router.operator.followed_answers import FollowedDelivery
 

@@ -7,7 +7,9 @@ import msgspec
 
 from router.cli.listening import lines
 from router.cli.listening.target import Forwarded
-from router.cli.output import dates, note, visible
+from router.cli.output import note
+from router.legible import visible
+from router.operator.times import dates
 
 
 class PlainView:

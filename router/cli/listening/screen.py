@@ -9,7 +9,7 @@ from rich.text import Text
 from router.cli.listening import lines
 from router.cli.listening.plain import PlainView
 from router.cli.listening.target import Forwarded
-from router.cli.output import visible
+from router.legible import visible
 
 KEPT = 200
 """Deliveries that can be selected again: the last ones."""
