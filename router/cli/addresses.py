@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 import click
 
 from router.cli.endpoint_argument import endpoint_argument
-from router.cli.generations import rules_to_read
-from router.cli.open_store import read_store
+from router.cli.generations import read_store, rules_to_read
 from router.cli.options import Options, addressed, place_options
 from router.cli.output import note, print_json, print_list, when
 from router.clock import SystemClock

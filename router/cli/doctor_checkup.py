@@ -12,7 +12,7 @@ from router.cli import doctor_online as online
 from router.cli.doctor_check import Check, as_json, of_endpoint, print_checks, problems, unknown
 from router.cli.doctor_offline import of_targets
 from router.cli.doctor_online import EndpointHistory, ServerStatus, of_database
-from router.cli.open_store import read_store
+from router.cli.generations import read_store
 from router.cli.options import Options, addressed
 from router.cli.output import print_json
 from router.clock import SystemClock

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from router.egress import host_and_port
 from router.errors import ConfigError, UsageError
 from router.suggest import did_you_mean
 
-if TYPE_CHECKING:  # commands that need no rules file must not pay for reading one
+if TYPE_CHECKING:
     from router.config import Loaded
     from router.model.settings import Endpoint
     from router.rules.ruleset import Ruleset
@@ -308,3 +309,15 @@ def refuse_two_files(option: str, argument: str) -> None:
 def _refuse_bad_address(name: str, value: str | None) -> None:
     if value is not None and host_and_port(value) is None:
         raise UsageError(f"--{name} takes HOST:PORT, like 127.0.0.1:8000, not {value!r}")
+
+
+_SHORT = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])?:(?P<rest>[0-9]{1,5}(?:[/?].*)?)")
+
+
+def whole_url(text: str) -> str:
+    """
+    `3000/x` and `:3000/x` are on this machine, and `HOST:PORT/x` is http. Anything else stays as it
+    is: whoever wants a URL judges it.
+    """
+    found = _SHORT.fullmatch(text) or _SHORT.fullmatch(f":{text}")
+    return f"http://{found['host'] or 'localhost'}:{found['rest']}" if found else text

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from router.cli.open_store import read_store
+from router.cli.generations import read_store
 from router.cli.operator_access import acting
 from router.cli.options import Options, addressed
 from router.cli.remote import RemoteOperator

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from router.cli.listening import lines
 from router.cli.listening.forwarder import Forwarder
+from router.cli.listening.plain import curl, shown
 from router.cli.listening.screen import ScreenView
 from router.cli.listening.target import Forwarded
 
@@ -35,9 +35,9 @@ class KeyCommands:
         moves = {"k": 1, "j": -1}
         actions: Mapping[str, Callable[[Forwarded], object]] = {
             "r": self._retry,
-            "s": lambda chosen: self._note(lines.shown(chosen.arrived)),
+            "s": lambda chosen: self._note(shown(chosen.arrived)),
             "o": self._open,
-            "c": lambda chosen: self._note(lines.curl(chosen.arrived, self.to)),
+            "c": lambda chosen: self._note(curl(chosen.arrived, self.to)),
         }
         for key in data.replace(_UP, b"k").replace(_DOWN, b"j").decode("latin-1"):
             if key == "q":

@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from router.cli.admin import no_answer
-from router.cli.url_option import whole_url
+from router.cli.options import whole_url
 from router.clock import Clock
 from router.errors import UsageError
 from router.model.delivery import REMOVED
