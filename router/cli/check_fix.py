@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from router.cli.consent import Consent, refuse_silence
+from router.cli.files import write_whole
 from router.cli.options import Options
 from router.cli.output import counted, note
-from router.cli.whole_file import write_whole
 from router.config.fixing import Fixed, fixed
 from router.errors import UsageError, os_errors_refused
 from router.legible import visible

@@ -4,9 +4,9 @@ import secrets
 
 import msgspec
 
+from router.cli.files import read_named
 from router.cli.generations import ruleset_of
 from router.cli.operator_access import ask
-from router.cli.option_file import read_named
 from router.cli.options import Options, endpoint_among, is_given
 from router.cli.output import note
 from router.cli.remote import Questions

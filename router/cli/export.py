@@ -8,12 +8,12 @@ from typing import BinaryIO
 
 import click
 
+from router.cli.files import whole_file
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import counted, note, timestamp
 from router.cli.remote import Questions
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
-from router.cli.whole_file import whole_file
 from router.clock import SystemClock
 from router.errors import UsageError, os_errors_refused
 from router.legible import visible

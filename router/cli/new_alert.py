@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from router.cli.files import write_new
 from router.cli.output import print_json
 from router.cli.templates import filling, template
-from router.errors import UsageError
+from router.errors import UsageError, os_errors_refused
 
 PLUGIN = "plugins/alert_mail.py"
 _ADDRESS = re.compile(r"[\w.+-]+@[\w.-]+")
@@ -65,14 +66,9 @@ def make(*, file: str | None, to: str, address: str | None, as_json: bool) -> No
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with os_errors_refused(f"cannot write {path}"):
         path.parent.mkdir(exist_ok=True)
-        with path.open("x", encoding="utf-8") as target:
-            target.write(text)
-    except FileExistsError:
-        raise UsageError(f"{path} exists already; name another file") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    write_new(path, text)
 
 
 def _text(alerts: Alerts, to: str, address: str | None) -> str:

@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from router.cli.captured_request import read_captured
-from router.cli.option_file import read_named
+from router.cli.files import read_named
 from router.cli.output import note, print_json
 from router.cli.providers import names_of
 from router.diagnosis.probe import known_senders

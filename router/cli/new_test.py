@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from router.cli.files import write_whole
 from router.cli.operator_access import ask
 from router.cli.options import Options
 from router.cli.output import note, print_json
-from router.cli.whole_file import write_whole
 from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.model.delivery import Delivery

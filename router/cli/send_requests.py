@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from router import __version__
+from router.cli.files import read_named
 from router.cli.last_request import SentRequest
-from router.cli.option_file import read_named
 from router.cli.options import Options, whole_url
 from router.cli.output import note
 from router.clock import SystemClock

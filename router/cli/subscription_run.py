@@ -31,7 +31,6 @@ from router.cli.subscription_plan import (
     planned,
     read_records,
     remember,
-    remember_scopes,
     topics_given,
     topics_of_rules,
 )
@@ -177,7 +176,7 @@ async def _granted(
         note(f"the token's scopes are not known: {visible(str(error))}")
         return None
     granted = GrantedScopes(access.base, scopes, clock.now())
-    await remember_scopes(place, ruleset, granted)
+    await remember(place, ruleset, scopes=[granted])
     return scopes
 
 
@@ -263,7 +262,7 @@ async def _create(
             access,
             way=plan.way,
             clock=clock,
-            keep=lambda facts: remember(place, ruleset, facts),
+            keep=lambda facts: remember(place, ruleset, facts=dict(facts)),
             pace=Pace(clock, access.rule.subscriptions_per_s, before=before),
             known=plan.known,
         ).run(plan.endpoint, plan.wanted, on_result=done)
