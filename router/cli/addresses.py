@@ -9,7 +9,7 @@ import click
 from router.cli.endpoint_argument import endpoint_argument
 from router.cli.generations import read_store, rules_to_read
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import note, print_json, print_list, when
+from router.cli.output import note, print_list, printed, when
 from router.clock import SystemClock
 from router.legible import visible
 from router.operator.times import dates
@@ -89,8 +89,7 @@ def _show_settings(place: Options, ruleset: "Ruleset", only: str | None) -> None
         for name, of in urls.items()
         if only in (None, name)
     }
-    if place.as_json:
-        print_json(found)
+    if printed(found, as_json=place.as_json):
         return
     for number, (name, enter) in enumerate(found.items()):
         label = ruleset.providers[ruleset.endpoints[name].provider].label

@@ -14,7 +14,7 @@ from router.cli.doctor_offline import of_targets
 from router.cli.doctor_online import EndpointHistory, ServerStatus, of_database
 from router.cli.generations import read_store
 from router.cli.options import Options, addressed
-from router.cli.output import print_json
+from router.cli.output import printed
 from router.clock import SystemClock
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.settings import Endpoint
@@ -29,9 +29,7 @@ from router.wiring.management import ranges_at
 def has_problems(place: Options, name: str | None, *, offline: bool) -> bool:
     """Check the endpoint of this name (None: all), print what was found; True: problems."""
     checks = list(_check_up(place, name, alone=offline))
-    if place.as_json:
-        print_json(as_json(checks))
-    else:
+    if not printed(as_json(checks), as_json=place.as_json):
         print_checks(checks, str(place.rules))
     return problems(checks) > 0
 

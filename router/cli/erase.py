@@ -11,7 +11,7 @@ from router.cli.last_request import forget_naming
 from router.cli.operate import IDS, PLACE
 from router.cli.operator_access import act
 from router.cli.options import Options
-from router.cli.output import counted, note, print_json, print_table, timestamp
+from router.cli.output import counted, note, print_table, printed, timestamp
 from router.cli.remote import RemoteOperator
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound
@@ -68,9 +68,7 @@ def erase(
     if place.server is None:
         _, ruleset = place.working()
         forget_naming(ruleset.server.state.parent, texts_of(request))
-    if place.as_json:
-        print_json(answer)
-    else:
+    if not printed(answer, as_json=place.as_json):
         _report(answer)
 
 
@@ -90,8 +88,7 @@ def _agreed(place: Options, request: EraseRequest, consent: Consent) -> EraseReq
 
 
 def _show_plan(place: Options, plan: ErasurePlan) -> None:
-    if place.as_json:
-        print_json(plan)
+    if printed(plan, as_json=place.as_json):
         return
     more = "" if plan.whole else "at least "
     events, jobs = counted(plan.events, "event"), counted(plan.jobs, "job")
@@ -149,8 +146,7 @@ def _report(answer: ErasureProgress) -> None:
 
 def _show_status(place: Options) -> None:
     found = act(place, lambda verbs: verbs.known_erasures())
-    if place.as_json:
-        print_json(found)
+    if printed(found, as_json=place.as_json):
         return
     if not found.erasures:
         click.echo("no erasure is under way")

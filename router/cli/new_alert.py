@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from router.cli.files import write_new
-from router.cli.output import print_json
+from router.cli.output import printed
 from router.cli.templates import filling, template
 from router.errors import UsageError, os_errors_refused
 
@@ -48,17 +48,14 @@ def make(*, file: str | None, to: str, address: str | None, as_json: bool) -> No
     if file is None:
         if address is not None:
             raise UsageError(f"name a file: {PLUGIN} is written beside it")
-        if as_json:
-            print_json({"rules": text, "variable": variable})
-        else:
+        if not printed({"rules": text, "variable": variable}, as_json=as_json):
             click.echo(text, nl=False)
         return
     path = Path(file)
     _write(path, text)
     if address is not None and not (path.parent / PLUGIN).exists():  # one serves several alerts
         _write(path.parent / PLUGIN, template("alert_mail.py"))
-    if as_json:
-        print_json({"file": file, "variable": variable})
+    if printed({"file": file, "variable": variable}, as_json=as_json):
         return
     click.echo(f"{path} is written. Next:")
     click.echo(f"  {variable}=… in the environment of `router serve`")

@@ -84,11 +84,16 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def print_answer(answer: Any, text: str, *, as_json: bool) -> None:
-    """One answer: in JSON, or as this text."""
+def printed(answer: Any, *, as_json: bool) -> bool:
+    """Whether this was printed: in JSON, if that is asked for; else words are still to be found."""
     if as_json:
         print_json(answer)
-    else:
+    return as_json
+
+
+def print_answer(answer: Any, text: str, *, as_json: bool) -> None:
+    """One answer: in JSON, or as this text."""
+    if not printed(answer, as_json=as_json):
         click.echo(text)
 
 
@@ -96,9 +101,7 @@ def print_list(
     found: Any, columns: Sequence[str], rows: Iterable[Sequence[str]], *, as_json: bool
 ) -> None:
     """What was found: in JSON, or as a table of these rows."""
-    if as_json:
-        print_json(found)
-    else:
+    if not printed(found, as_json=as_json):
         print_table(columns, rows)
 
 

@@ -10,7 +10,7 @@ from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.endpoint_argument import endpoint_argument
 from router.cli.operator_access import acting
 from router.cli.options import Options, place_options
-from router.cli.output import counted, note, print_json, print_table, timestamp, when
+from router.cli.output import counted, note, print_table, printed, timestamp, when
 from router.legible import visible
 from router.model.recovery import Recovery, RecoveryPlan
 
@@ -81,8 +81,7 @@ def _done(client: AdminClient, endpoint: str, since: int | None) -> Recovery:
 
 
 def _show(place: Options, plan: RecoveryPlan) -> None:
-    if place.as_json:
-        print_json(plan)
+    if printed(plan, as_json=place.as_json):
         return
     click.echo(
         f"{counted(plan.missed, 'missed delivery')} of {plan.seen:,} listed since "
@@ -99,8 +98,7 @@ def _show(place: Options, plan: RecoveryPlan) -> None:
 
 
 def _report(place: Options, run: Recovery) -> None:
-    if place.as_json:
-        print_json(run)
+    if printed(run, as_json=place.as_json):
         return
     click.echo(
         f"{counted(run.missed, 'missed delivery')} since {timestamp(run.since)}{_parts(run)}"

@@ -13,7 +13,7 @@ from router.cli.admin import AdminClient
 from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import aged, print_json, timestamp
+from router.cli.output import aged, printed, timestamp
 from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
@@ -40,9 +40,7 @@ def show(*, place: Options, identity: str, follow: bool) -> None:
     if follow:
         _follow(place, record.jobs)
         record = _record(place, identity)
-    if place.as_json:
-        print_json(_as_json(record))
-    else:
+    if not printed(_as_json(record), as_json=place.as_json):
         _print(record)
 
 

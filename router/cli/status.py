@@ -10,7 +10,7 @@ import msgspec
 
 from router.cli.operator_access import ask_running
 from router.cli.options import Options, place_options
-from router.cli.output import counted, print_json, states, when
+from router.cli.output import counted, printed, states, when
 from router.cli.redraw import watched
 from router.legible import size_text, span, visible
 from router.operator.overview_answer import (
@@ -39,9 +39,7 @@ def status(*, place: Options, check: bool) -> None:
     if absent is not None:
         away = Attention("server", f"no server runs at {absent}", "router serve")
         found = msgspec.structs.replace(found, attention=(away, *found.attention))
-    if place.as_json:
-        print_json(found)
-    else:
+    if not printed(found, as_json=place.as_json):
         size = shutil.get_terminal_size() if sys.stdout.isatty() else PIPED
         click.echo("\n".join(StatusText(found, size, when).lines()))
     if check and any(one.kind != "check" for one in found.attention):

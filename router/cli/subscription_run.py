@@ -18,6 +18,7 @@ from router.cli.output import (
     print_json,
     print_list,
     print_table,
+    printed,
     timestamp,
     when,
 )
@@ -290,8 +291,7 @@ def _progress(
 
 
 def _report(place: Options, results: list[SubscriptionResult]) -> None:
-    if place.as_json:
-        print_json({"results": results})
+    if printed({"results": results}, as_json=place.as_json):
         return
     rows = [[r.topic, r.outcome, r.id or "-", r.words or ""] for r in results]
     print_table(("topic", "outcome", "id", "why"), rows)
