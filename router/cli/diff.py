@@ -1,4 +1,4 @@
-"""`router diff`."""
+"""`router diff`: what the rules say, then by rule what it did, with a few examples."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain

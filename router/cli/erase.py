@@ -9,7 +9,7 @@ from router.cli.confirm import check_chosen
 from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.last_request import forget_naming
 from router.cli.operate import IDS, PLACE
-from router.cli.operator_access import act
+from router.cli.operator_access import act, note_unevaluated
 from router.cli.options import Options
 from router.cli.output import counted, note, print_table, printed, timestamp
 from router.cli.remote import RemoteOperator
@@ -99,9 +99,7 @@ def _show_plan(place: Options, plan: ErasurePlan) -> None:
         print_table(("endpoint", "state", "deliveries"), rows)
     if plan.open:
         note(f"{counted(plan.open, 'delivery')} would go as soon as all jobs have ended")
-    if plan.failed:
-        why = visible(plan.reason or "")
-        note(f"the condition could not be evaluated on {plan.failed} events: {why}")
+    note_unevaluated(plan.failed, plan.reason)
     if plan.vacuum:
         held, needed, free = map(size_text, msgspec.structs.astuple(plan.vacuum))
         note(

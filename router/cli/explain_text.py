@@ -1,10 +1,13 @@
-"""An explanation for reading: what matched, what nearly did, what erred, and the rest in short."""
+"""
+An explanation for reading: what matched, what nearly did, what erred, and the rest in short.
+
+Of a rule: its conditions, a mark under each part, what was found, what it lacked.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from router.cli.explain_input import Explanation
-from router.cli.flags import flags_text
-from router.cli.output import aged
+from router.cli.output import aged, flags_text
 from router.expressions.trace import Leaf
 from router.legible import visible
 from router.model.delivery import full_name

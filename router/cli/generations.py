@@ -1,4 +1,4 @@
-"""Generations that the store kept, as rules again."""
+"""The store, opened for reading, and the generations that it kept, as rules again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

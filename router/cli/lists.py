@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from router.cli.operator_access import ask, note_examined
+from router.cli.operator_access import ask, note_unevaluated
 from router.cli.options import Options, place_options, same_place
 from router.cli.output import (
     event_names,
@@ -62,7 +62,7 @@ def deliveries(*, place: Options, selector: Criteria, refused: bool) -> None:
         lambda questions: questions.deliveries(Selector.of(selector)),
         counted="/api/deliveries?limit=1",
     )
-    note_examined(answer)
+    note_unevaluated(answer.failed, answer.reason)
     short = shortened(d.id for d in answer.deliveries)
     print_list(
         answer.deliveries,
@@ -140,7 +140,7 @@ def dead(*, place: Options, selector: Criteria, listed: bool) -> None:
 
 def _show_causes(place: Options, wanted: Selector) -> None:
     answer = ask(place, lambda questions: questions.dead(wanted))
-    note_examined(answer)
+    note_unevaluated(answer.failed, answer.reason)
     found = answer.causes
     if found and not place.as_json:  # before the list: behind a pipe it would follow the prompt
         here = same_place()
@@ -178,7 +178,7 @@ def _cause_cells(cause: Cause) -> list[str]:
 def _show_list(place: Options, wanted: Selector) -> None:
     wanted = msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT)
     answer = ask(place, lambda questions: questions.jobs(wanted))
-    note_examined(answer)
+    note_unevaluated(answer.failed, answer.reason)
     short = shortened(job.id for job in answer.jobs)
     print_list(
         answer.jobs,

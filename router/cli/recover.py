@@ -39,7 +39,7 @@ def recover(
     begin = _instant(since)
     if not consent.dry_run and not consent.yes:
         refuse_silence(quiet=place.as_json)
-    if not consent.yes:
+    if consent.dry_run or not consent.yes:
         asked = {"endpoint": endpoint, "since": begin, "dry_run": True}
         with acting(place) as client:
             plan = client.post("/api/recover", asked, RecoveryPlan)

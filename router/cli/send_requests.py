@@ -1,4 +1,4 @@
-"""What `send` sends: requests built as the sender builds them, and each one's answer."""
+"""What `send` sends: requests built as the sender builds them, `--set` and all; the answers."""
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator

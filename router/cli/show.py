@@ -10,10 +10,9 @@ import click
 import msgspec
 
 from router.cli.admin import AdminClient
-from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import aged, printed, timestamp
+from router.cli.output import aged, flags_text, printed, timestamp
 from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError

@@ -1,4 +1,4 @@
-"""`router status`: everything at one glance."""
+"""`router status`: what needs attention, charts, and the busiest places, at one glance."""
 
 import shutil
 import sys

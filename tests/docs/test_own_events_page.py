@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.new_alert import WAYS
+from router.cli.new import ALERT_WAYS
 from router.config import load, render_text
 from router.providers import own
 from router.rehearsal import TrialRunner
@@ -50,7 +50,7 @@ def test_its_payload_is_the_sample() -> None:
 def test_it_names_every_way_of_an_alert() -> None:
     named = PAGE.split("| | needs |")[1].split("\n\n")[0]
     shown = [way for row in named.splitlines()[2:] for way in row.split(" | ")[0].split("`")[1::2]]
-    assert sorted(shown) == sorted(WAYS)
+    assert sorted(shown) == sorted(ALERT_WAYS)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The views for pipes and CI: a line each, or a JSON object each."""
+"""The texts of a delivery, and the views for pipes and CI: a line each, or a JSON object each."""
 
 import base64
 import shlex
