@@ -35,6 +35,7 @@ packages, bottom to top; each imports only those above it in this list (checked 
     serving/             the running process: signals, reload, upkeep, own events, drain
     wiring/              the only place that constructs concrete things
     cli/                 the command line: one file a command group
+    asgi                 the router as an application for another ASGI server
     pytest_plugin        tests of rules files as pytest's items; `-p router.pytest_plugin`
 """
 

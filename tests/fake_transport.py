@@ -22,7 +22,7 @@ class FakeTransport(asyncio.Transport):
 
     def arrives(self, data: bytes) -> None:
         """The peer has sent this."""
-        if self._paused:
+        if self._paused or self._held:
             self._held += data
         elif not (self.how in ("closed", "dropped") or self._lost):
             self._protocol.data_received(data)

@@ -97,7 +97,7 @@ def configure(
 
     One JSON object a line, or with `human` one line for a person: the one that `phrase` makes of
     the masked fields, or `time level event key=value…` where it makes None. What the standard
-    library's loggers warn of (asyncio, uvicorn) takes the same way.
+    library's loggers warn of (asyncio) takes the same way.
     """
     import structlog  # noqa: PLC0415 - costly: only who logs pays
 

@@ -175,7 +175,7 @@ class Reader:
 
     def _source(self, found: Found, request: InboundRequest) -> PayloadSource:
         content_type, lists = found.get(b"content-type", b""), self._split is not None
-        if self._json_only:
+        if self._json_only and (request.body or request.method not in _BODILESS):
             in_form = self.form_field and forms.is_form(content_type)
             return PayloadSource(
                 "field" if in_form else "json", request.body, content_type, False, lists
@@ -183,7 +183,7 @@ class Reader:
         kind = kind_of(content_type, self._kinds)
         if kind != "form":
             # Whatever type is named: nothing was sent.
-            empty = not request.body and "text" in self._kinds
+            empty = not request.body and (self._json_only or "text" in self._kinds)
             return PayloadSource(
                 "text" if empty else kind, request.body, content_type, False, False
             )

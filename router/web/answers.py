@@ -1,16 +1,16 @@
-"""The bytes that requests are answered with, by whichever way they came."""
+"""The bytes of responses."""
 
+from collections.abc import Iterable
 from functools import lru_cache
-
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+from http import HTTPStatus
+from typing import Any
 
 from router.intake.reply import RETRY_AFTER_S, Reply
-
-Headers = tuple[tuple[bytes, bytes], ...]
 
 _JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _CLOSE = (b"connection", b"close")
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class IngestRefusal(Exception):
@@ -26,36 +26,20 @@ class IngestRefusal(Exception):
         self.keep_alive = keep_alive
 
 
-def refusal(refused: IngestRefusal) -> Reply:
-    """What a refusal is answered with."""
+def refusal(refused: IngestRefusal, methods: Iterable[str] = ()) -> Reply:
+    """Return the response to a refused request; `methods` are those that a 405 allows."""
+    allow = ", ".join(sorted(methods)).encode("ascii")
     return Reply(
         refused.status,
         b'{"error":"%b"}' % refused.word.encode("ascii"),
         close=not refused.keep_alive,
         retry_after=RETRY_AFTER_S if refused.status == 503 else None,
+        headers=((b"allow", allow),) if refused.status == 405 else (),
     )
 
 
-def reply_headers(
-    length: int, content_type: str, retry_after: int | None, challenge: bytes | None, close: bool
-) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer; `length` is its body's."""
-    headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % length)]
-    if content_type == "application/json":
-        headers.append(_JSON)
-    else:
-        headers += [(b"content-type", content_type.encode("latin-1")), _NOSNIFF]
-    if retry_after is not None:
-        headers.append((b"retry-after", b"%d" % retry_after))
-    if challenge is not None:
-        headers.append((b"www-authenticate", challenge))
-    if close:
-        headers.append(_CLOSE)
-    return headers
-
-
-def reply_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
-    """A whole answer."""
+def reply_bytes(reply: Reply, *, keep_alive: bool, head_only: bool = False) -> bytes:
+    """Return a whole response; `head_only`: without its body, for HEAD."""
     body = reply.body
     head = _reply_head(
         reply.status,
@@ -66,27 +50,43 @@ def reply_bytes(reply: Reply, *, keep_alive: bool) -> bytes:
         reply.close or not keep_alive,
         reply.headers,
     )
-    return head + body
-
-
-def refusal_bytes(refused: IngestRefusal, *, keep_alive: bool) -> bytes:
-    """A whole refusal, without what only an application adds."""
-    return reply_bytes(refusal(refused), keep_alive=keep_alive)
+    return head if head_only else head + body
 
 
 @lru_cache(maxsize=256)
-def _reply_head(
-    status: int,
+def _reply_head(status: int, length: int, *parts: Any) -> bytes:
+    lines = [b"%b: %b\r\n" % pair for pair in _headers(length, *parts)]
+    return b"".join([status_line(status), *lines, b"\r\n"])
+
+
+def reply_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response, names in lower case."""
+    parts = reply.content_type, reply.retry_after, reply.challenge, reply.close, reply.headers
+    return _headers(len(reply.body), *parts)
+
+
+def _headers(
     length: int,
     content_type: str,
     retry_after: int | None,
     challenge: bytes | None,
     close: bool,
-    further: Headers,
-) -> bytes:
-    headers = [*reply_headers(length, content_type, retry_after, challenge, close), *further]
-    return b"".join([STATUS_LINE[status], *[b"%b: %b\r\n" % pair for pair in headers], b"\r\n"])
+    further: Iterable[tuple[bytes, bytes]],
+) -> list[tuple[bytes, bytes]]:
+    headers = [(b"content-length", b"%d" % length)]
+    if content_type == "application/json":
+        headers.append(_JSON)
+    else:
+        headers += [(b"content-type", content_type.encode("latin-1")), _NOSNIFF]
+    if retry_after is not None:
+        headers.append((b"retry-after", b"%d" % retry_after))
+    if challenge is not None:
+        headers.append((b"www-authenticate", challenge))
+    if close:
+        headers.append(_CLOSE)
+    return [*headers, *further]
 
 
-BUSY_ANSWER = refusal_bytes(IngestRefusal(503, "busy", keep_alive=True), keep_alive=True)
-"""To a request that was read to its end, on a connection that goes on."""
+def status_line(status: int) -> bytes:
+    """Return the first line of a response."""
+    return f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n".encode("ascii")

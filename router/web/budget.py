@@ -40,16 +40,13 @@ class Budget:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiter = (size, turn)
         self._waiting.append(waiter)
+        taken = False
         try:
-            async with asyncio.timeout(self._wait_s):
-                await turn
-        except TimeoutError:
-            self._withdraw(waiter)
-            return False
-        except asyncio.CancelledError:
-            self._withdraw(waiter)
-            raise
-        return True
+            taken = bool((await asyncio.wait((turn,), timeout=self._wait_s))[0])
+        finally:
+            if not taken:
+                self._withdraw(waiter)
+        return taken
 
     def give(self, size: int) -> None:
         """Give back what was taken."""
@@ -57,15 +54,10 @@ class Budget:
         if self._waiting:
             self._admit()
 
-    @property
-    def waiting(self) -> int:
-        """How many wait."""
-        return len(self._waiting)
-
     def _withdraw(self, waiter: tuple[int, asyncio.Future[None]]) -> None:
         """Stop waiting; what came in the same moment is given back."""
         size, turn = waiter
-        if turn.done() and not turn.cancelled():
+        if turn.done():
             self.give(size)
         else:
             self._waiting.remove(waiter)
@@ -76,9 +68,6 @@ class Budget:
 
     def _admit(self) -> None:
         while self._waiting and self._fits(self._waiting[0][0]):
-            size, turn = self._waiting[0]
-            if turn.cancelled():  # its owner is about to withdraw it: not ours to remove
-                return
-            self._waiting.popleft()
+            size, turn = self._waiting.popleft()
             self.used += size
             turn.set_result(None)

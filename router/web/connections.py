@@ -1,71 +1,73 @@
-"""What all connections of one listener share: limits, counts, and where small POSTs go."""
+"""What the connections of one listener share: limits, counts, and the door."""
 
+import socket
+import struct
+from asyncio import BaseTransport
 from collections.abc import Callable
+from typing import Any
 
 from router.model.settings import Limits
 from router.web.client_address import Peers
-from router.web.load_shedding import LoadShedder
-from router.web.small_post import SmallPosts
+from router.web.door import Door
 
-LATE = "router.late"
-"""Where a request's scope holds a function that says whether it has waited too long."""
-TRANSPORT = "router.transport"
-"""Where it holds its connection's transport."""
-
+_TCP_INFO = getattr(socket, "TCP_INFO", None)
+_LAST_DATA_RECV = 52  # offset of tcpi_last_data_recv, in ms, in Linux's struct tcp_info
 _OF_LIMITS = ("header_s", "keep_alive_s", "body_idle_s", "body_total_s", "answer_s")
-
-OnRefused = Callable[[bytes, str, int, str], None]
-"""
-Called with (raw path or b"", reason, status, peer) for a request refused before the application.
-"""
 
 
 class Wire:
     """
-    Shared by the connections of one listener; belongs to one event loop.
+    Limits and counts of one listener; `door` takes its requests. Belongs to one event loop.
 
-    `group`: takes whole small POSTs from the protocol; None: the application takes everything.
-    `patience`: how long a request may wait for its turn.
+    `peers`: proxies, of which more connections are allowed. `linger_s`: how long a closing
+    connection reads what its peer still sends.
     """
 
     def __init__(
-        self,
-        limits: Limits,
-        *,
-        peers: Peers | None = None,
-        refused: OnRefused | None = None,
-        linger_s: float = 1.0,
-        group: SmallPosts | None = None,
-        patience: LoadShedder | None = None,
+        self, limits: Limits, door: Door, *, peers: Peers | None = None, linger_s: float = 1.0
     ) -> None:
-        self.limits = limits
-        self.group = group
-        self.linger_s = linger_s
-        self.refused: OnRefused = refused or (lambda *_: None)
-        self.allowed = {name: getattr(limits, name) for name in _OF_LIMITS} | {"linger_s": linger_s}
+        self.limits, self.door, self.linger_s = limits, door, linger_s
+        self.open = set[Any]()
+        """The open connections."""
+        self.allowed = allowed_s(limits, linger_s)
         self.step_s = min(self.allowed.values())
-        self.patience = patience or LoadShedder()
         self.crowded: Callable[[], None] = lambda: None
-        """Called when connections wait long to be accepted; the listener sets it."""
+        """Called when connections wait long to be accepted; set by the listener."""
         self.opened_at = 0.0
-        """When the listener began: who came before waits for it from then on."""
+        """When the listener began, in the loop's seconds."""
         self._peers = peers or Peers()
-        self._open: dict[str, int] = {}
+        self._count: dict[str, int] = {}
 
     def admit(self, address: str) -> bool:
-        """Count one more connection of this address; False: it has its full number already."""
-        if self._peers.unbounded(address):
-            return True
-        held = self._open.get(address, 0)
-        if held >= self.limits.connections_per_address:
+        """Count one more connection of this address. False: it has its full number already."""
+        held = self._count.get(address, 0)
+        if held >= self.limits.connections_per_address and not self._peers.unbounded(address):
             return False
-        self._open[address] = held + 1
+        self._count[address] = held + 1
         return True
 
     def release(self, address: str) -> None:
         """Undo one admission."""
-        held = self._open.get(address, 0)
-        if held > 1:
-            self._open[address] = held - 1
-        else:
-            self._open.pop(address, None)
+        if held := self._count.pop(address) - 1:
+            self._count[address] = held
+
+
+def allowed_s(limits: Limits, linger_s: float = 1.0) -> dict[str, float]:
+    """Return the longest duration of each phase by its setting; see `router.web.phases`."""
+    return {name: getattr(limits, name) for name in _OF_LIMITS} | {"linger_s": linger_s}
+
+
+def waited_s(transport: BaseTransport) -> float:
+    """
+    Return for how many seconds the last received bytes have been here; 0.0 if unknown.
+
+    Under overload the system holds a connection, its request already sent, until the loop accepts
+    it. That wait counts, too.
+    """
+    if (taken := transport.get_extra_info("socket")) is None or _TCP_INFO is None:
+        return 0.0
+    try:
+        info = taken.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _LAST_DATA_RECV + 4)
+        return float(struct.unpack_from("=I", info, _LAST_DATA_RECV)[0]) / 1000
+    except (OSError, struct.error):
+        return 0.0

@@ -1,10 +1,11 @@
 """What the head of one request may be, as far as its connection cares."""
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from router.model.packed import HEADER, WINDOWS
 from router.model.settings import Limits
+from router.web.answers import IngestRefusal
 
 _HOST = (string.ascii_letters + string.digits + "!$&'()*+,;=-._~:[]@%").encode()
 """What a Host may be made of (RFC 3986, 3.2.2)."""
@@ -21,15 +22,6 @@ def is_readable(headers: Sequence[tuple[bytes, bytes]]) -> bool:
     return all(word == b"identity" for word in given) or (len(given) == 1 and given[0] in WINDOWS)
 
 
-class HeadRefused(Exception):
-    """The head of a request is not acceptable; raised through the parser to stop it."""
-
-    def __init__(self, status: int, word: str) -> None:
-        super().__init__(word)
-        self.status = status
-        self.word = word
-
-
 class RequestHead:
     """What the fields of one head have said so far."""
 
@@ -44,30 +36,32 @@ class RequestHead:
     """Bytes that values lost around them."""
     late_bytes = 0
     """Bytes after the chunk in which it began."""
+    wire_bytes = 0
+    """Bytes of the chunks of the network that hold parts of the body."""
 
     def watch(self, name: bytes, value: bytes) -> None:
         """
         Note a field of `WATCHED`.
 
         Raises:
-            HeadRefused: it may not be so.
+            IngestRefusal: it may not be so.
         """
         if name == b"host":
             self.hosts += 1
             if value.translate(None, _HOST):
-                raise HeadRefused(400, "malformed_request")
+                raise IngestRefusal(400, "malformed_request")
         elif name == b"content-length":
             self.length = int(value)
         else:
             self.unusual = True
             if name == b"expect":
                 if value.lower() != b"100-continue":
-                    raise HeadRefused(417, "expectation_failed")
+                    raise IngestRefusal(417, "expectation_failed")
                 self.expects = True
             elif name == b"transfer-encoding":
                 self.codings += 1
                 if value.lower() != b"chunked" or self.codings > 1:
-                    raise HeadRefused(400, "malformed_request")
+                    raise IngestRefusal(400, "malformed_request")
 
     def check(
         self,
@@ -75,22 +69,24 @@ class RequestHead:
         headers: Sequence[tuple[bytes, bytes]],
         came: int,
         limits: Limits,
-        version: Callable[[], str],
+        version: str,
     ) -> None:
         """
         Check the whole of it; `came`: how many bytes the chunk has in which it ended.
 
         Raises:
-            HeadRefused: it is too large, asks for `*`, or names not one host.
+            IngestRefusal: it is too large, asks for `*`, names not one host, or is not HTTP/1.x.
         """
         if len(headers) > limits.header_count:
-            raise HeadRefused(431, "too_many_headers")
+            raise IngestRefusal(431, "too_many_headers")
         # Most heads are smaller than the limit because the chunk they came in is.
         if came + self.late_bytes > limits.header_bytes:
             size = sum([len(name) + len(value) + 4 for name, value in headers])
             if size + self.blanks > limits.header_bytes:
-                raise HeadRefused(431, "headers_too_large")
+                raise IngestRefusal(431, "headers_too_large")
         if target == b"*":
-            raise HeadRefused(400, "malformed_request")
-        if self.hosts != 1 and (self.hosts or version() == "1.1"):
-            raise HeadRefused(400, "bad_host")
+            raise IngestRefusal(400, "malformed_request")
+        if self.hosts != 1 and (self.hosts or version == "1.1"):
+            raise IngestRefusal(400, "bad_host")
+        if version not in ("1.1", "1.0"):  # the parser takes 0.9 and 2.0, too
+            raise IngestRefusal(400, "malformed_request")

@@ -1,43 +1,36 @@
 """
-The public listener's application: it finds the endpoint, reads the body within its limits, hands
-the request to the intake, and answers.
+The door of the public listener: checks requests, then hands them to the intake.
 
-Deadlines are the connection's (`router.web.bounded_connection`): when one passes it answers by
-itself, and the application sees a disconnect. It never cancels a request that the intake has begun
-to accept.
+Small requests go through the intake in groups. A large or packed one, and one to an endpoint that
+asks others about it, each goes in a task of its own. Deadlines are the connection's: it answers by
+itself when one passes, and never cancels a request that the intake has begun to accept.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from io import BytesIO
-from typing import Any
+from collections.abc import AsyncIterator
 
-from router import log
 from router.clock import Clock
 from router.intake.intake import Intake
 from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
+from router.model.packed import HEADER
 from router.model.settings import Limits
-from router.rules.live import LiveEndpoint
-from router.web.answers import IngestRefusal, refusal, reply_headers
+from router.web.answers import IngestRefusal, refusal
 from router.web.budget import Budget
 from router.web.client_address import Peers
-from router.web.connections import LATE
+from router.web.door import Door
 from router.web.head import is_readable
 from router.web.ingest_group import IngestGroup
-from router.web.small_post import SMALL_BYTES
-
-Headers = Sequence[tuple[bytes, bytes]]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+from router.web.load_shedding import LoadShedder
+from router.web.wire_request import SMALL_BYTES, WireRequest
 
 
 class ClientGone(Exception):
-    """The sender went away, or the protocol has answered in our place: nothing more to do."""
+    """The sender of a request went away before its body was whole."""
 
 
-class IngestApp:
-    """One ASGI application for every path of the public listener."""
+class Ingest(Door):
+    """The one way in for deliveries."""
 
     def __init__(
         self,
@@ -47,168 +40,131 @@ class IngestApp:
         limits: Limits | None = None,
         peers: Peers | None = None,
         budget: Budget | None = None,
+        patience: LoadShedder | None = None,
     ) -> None:
         limits = limits or Limits()
-        self._intake = intake
-        self._now = clock.now
+        budget = budget or Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
+        super().__init__(budget, patience or LoadShedder())
+        self._intake, self._now, self._body_s = intake, clock.now, limits.body_total_s
         self._peers = peers or Peers()
-        self._budget = budget or Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
-        self._log = log.get("web.ingest")
-        self.group = IngestGroup(intake, clock=clock, peers=self._peers, budget=self._budget)
-        """What takes small POSTs past this application; give it to the listener's `Wire`."""
+        self.group = IngestGroup(self, intake, self._inbound, clock=clock)
 
-    def refused_on_wire(self, raw_path: bytes, reason: str, status: int, peer: str) -> None:
-        """Count a refusal of the protocol; give this to the listener as `Wire.refused`."""
-        self._intake.refuse(self._intake.find(raw_path), reason, status, peer)
-
-    async def serve(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request. No fault of ours becomes anything but a 503."""
-        entry: LiveEndpoint | None = None
-        try:
-            entry = self._intake.find(scope["raw_path"])
-            reply = await self._ask(entry, scope, receive)
-        except IngestRefusal as refused:
-            peer, headers = self._sender(scope), scope["headers"]
-            self._intake.refuse(entry, refused.word, refused.status, peer, headers)
-            await _refuse(send, refused, entry)
-        except (ClientGone, asyncio.CancelledError):  # cancelled: the listener ends
-            return
-        except MemoryError:
-            self._log.error("no memory for a request")
-            await _refuse(send, IngestRefusal(503, "busy"), entry)
-        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
-            self._log.error("request failed", error=repr(error), exc_info=error)
-            await _refuse(send, IngestRefusal(503, "unavailable"), entry)
+    def admit(self, request: WireRequest) -> None:
+        """Find the endpoint; refuse what it does not take."""
+        endpoint = request.endpoint = self._intake.find(request.path)
+        if endpoint is None:
+            request.refused = IngestRefusal(404, "not_found")
+        elif request.method not in endpoint.methods:
+            request.refused = IngestRefusal(405, "method_not_allowed")
+        elif not request.plain and not is_readable(request.headers):
+            request.refused = IngestRefusal(415, "unsupported_encoding")
+        elif request.length > endpoint.body_max:
+            request.refused = IngestRefusal(413, "too_large")
         else:
-            await _reply(send, reply)
+            request.body_max = endpoint.body_max
 
-    async def _ask(self, entry: LiveEndpoint | None, scope: Any, receive: Receive) -> Reply:
-        if entry is None:
-            raise IngestRefusal(404, "not_found")
-        if scope["method"] not in entry.methods:
-            raise IngestRefusal(405, "method_not_allowed")
-        length = _length(scope["headers"])
-        if length > entry.body_max:
-            raise IngestRefusal(413, "too_large")
-        first = await receive() if length <= SMALL_BYTES else None
-        if first is None or first["type"] != "http.request" or first.get("more_body"):
-            return await self._accept_parts(entry, scope, receive, first)
-        body = first.get("body", b"")  # all of it is here already
-        size = len(body)
-        if size > entry.body_max:
-            raise IngestRefusal(413, "too_large")
-        _in_time(scope)
-        if not self._budget.take_whole(size):
-            raise IngestRefusal(503, "busy")
-        try:
-            return await self._intake.accept(entry, self._request(scope, body))
-        finally:
-            self._budget.give(size)
+    def hopeless(self, request: WireRequest, now: float) -> bool:
+        """Whether it would wait too long for its turn, so that it is refused at once."""
+        if request.in_pieces or request.size > SMALL_BYTES:  # it has cost too much to be sent again
+            return False
+        return self.patience.hopeless(self.group.expected_s(request.endpoint), now)
 
-    async def _accept_parts(
-        self, entry: LiveEndpoint, scope: Any, receive: Receive, first: Any | None
-    ) -> Reply:
-        """A large or slow body: reserve memory first, then read."""
-        reading = _Reading(self._budget, entry.body_max, _length(scope["headers"]))
-        try:
-            body = await reading.run(receive, first)
-            if len(body) <= SMALL_BYTES:  # a large one has cost too much to be sent again
-                _in_time(scope)
-            return await self._intake.accept(entry, self._request(scope, body))
-        finally:
-            self._budget.give(reading.taken)
+    def offer(self, request: WireRequest) -> None:
+        """Take a whole request, and answer it later."""
+        size = len(request.body)
+        packed = not request.plain and any(name == HEADER for name, _ in request.headers)
+        if packed or request.endpoint.waits or size > SMALL_BYTES:
+            self.spawn(self._accept(request))
+            return
+        if not request.held and self._budget.take_whole(size):
+            request.held = size
+        self.group.offer(request)
 
-    def _request(self, scope: Any, body: bytes) -> InboundRequest:
-        return InboundRequest(
-            scope["method"],
-            scope["raw_path"],
-            scope["query_string"],
-            tuple(scope["headers"]),
-            body,
-            self._sender(scope),
-            self._now(),
-        )
-
-    def _sender(self, scope: Any) -> str:
-        client = scope["client"]
-        return self._peers.sender(client[0] if client else "", scope["headers"])
-
-
-class _Reading:
-    """One body being gathered; `taken` is what it holds of the budget."""
-
-    def __init__(self, budget: Budget, body_max: int, length: int) -> None:
-        self._budget = budget
-        self._max = body_max
-        self._length = length
-        self.taken = 0
-
-    async def run(self, receive: Receive, first: Any | None) -> bytes:
+    async def ask(self, request: WireRequest, body: AsyncIterator[bytes]) -> Reply:
         """
-        The whole body.
+        Return the reply to a request that came without a connection of ours.
+
+        It is checked as every other: endpoint, method, encoding, size, memory for its body, and how
+        long it waits for its turn. `body` is read as far as there is memory for it, for at most
+        `body_total_s`.
 
         Raises:
-            IngestRefusal: too large, or no memory for it in time.
-            ClientGone: the sender did not finish.
+            ClientGone: `body` raised it.
         """
-        await self._hold(self._length)
-        gathered = BytesIO()  # hands out its own bytes: joining parts would hold the body twice
-        size = 0
-        message = first if first is not None else await receive()
-        while True:
-            if message["type"] != "http.request":
-                raise ClientGone
-            part = message.get("body", b"")
-            size += len(part)
-            if size > self._max:
-                raise IngestRefusal(413, "too_large")
-            await self._hold(size)
-            gathered.write(part)
-            if not message.get("more_body"):
-                return gathered.getvalue()
-            message = await receive()
+        loop = asyncio.get_running_loop()
+        request.asked = loop.create_future()
+        try:
+            await self._read(request, body)
+            request.end(loop.time())
+            if request.refused is None:
+                request.offered = True
+                self.offer(request)
+            else:
+                self.refuse(request, request.refused)
+        except ClientGone:
+            raise
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
+            self.fail((request,), error)
+        finally:
+            if not request.offered:
+                self.release(request)
+        return await asyncio.shield(request.asked)
 
-    async def _hold(self, size: int) -> None:
-        more = size - self.taken
-        if more <= 0:
-            return
-        if not await self._budget.take(more):
-            raise IngestRefusal(503, "busy")
-        self.taken += more
+    async def _read(self, request: WireRequest, body: AsyncIterator[bytes]) -> None:
+        self.admit(request)
+        try:
+            async with asyncio.timeout(self._body_s):
+                if request.length > SMALL_BYTES:
+                    await self.take(request, request.length)
+                while request.refused is None and (piece := await anext(body, None)) is not None:
+                    request.add(piece)
+                    if request.size != request.length:  # a whole small one takes none in advance
+                        await self.take(request, max(request.size, request.length))
+        except TimeoutError:
+            request.refused = IngestRefusal(408, "body_timeout")
 
+    def refuse(self, request: WireRequest, refused: IngestRefusal) -> None:
+        """Count a refusal and answer with it."""
+        self.release(request)
+        endpoint, headers = request.endpoint, request.headers
+        peer = self._peers.sender(request.peer, headers)
+        self._intake.refuse(endpoint, refused.word, refused.status, peer, headers)
+        request.answer(refusal(refused, endpoint.methods if endpoint else ()))
 
-def _in_time(scope: Any) -> None:
-    """
-    Go on unless the request has waited too long for its turn.
+    def count_refusal(self, raw_path: bytes, word: str, status: int, peer: str) -> None:
+        """Count a refusal that a connection made; raw_path b"": no request had begun."""
+        self._intake.refuse(self._intake.find(raw_path), word, status, peer)
 
-    Raises:
-        IngestRefusal: more comes than can be done; another connection would cost as much.
-    """
-    if (late := scope.get(LATE)) is not None and late():
-        raise IngestRefusal(503, "busy", keep_alive=True)
+    async def _accept(self, request: WireRequest) -> None:
+        try:
+            inbound = self._inbound(request, self._now(), asyncio.get_running_loop().time())
+            reply = await self._intake.accept(request.endpoint, inbound)
+        except IngestRefusal as refused:
+            self.refuse(request, refused)
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
+            self.fail((request,), error)
+        else:
+            request.answer(reply)
+        finally:  # also when cancelled
+            self.release(request)
 
+    def _inbound(self, request: WireRequest, now: int, now_s: float) -> InboundRequest:
+        """
+        Return what the intake takes. `now` in Unix milliseconds, `now_s` in the loop's seconds.
 
-def _length(headers: Headers) -> int:
-    """
-    The announced length of the body, 0 for none.
-
-    Raises:
-        IngestRefusal: the body is encoded as nobody here can read it.
-    """
-    if not is_readable(headers):
-        raise IngestRefusal(415, "unsupported_encoding")
-    return next((int(value) for name, value in headers if name == b"content-length"), 0)
-
-
-async def _reply(send: Send, reply: Reply, further: Headers = ()) -> None:
-    given = (reply.content_type, reply.retry_after, reply.challenge, reply.close)
-    headers = [*reply_headers(len(reply.body), *given), *reply.headers, *further]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})
-
-
-async def _refuse(send: Send, refused: IngestRefusal, entry: LiveEndpoint | None) -> None:
-    further = []
-    if refused.status == 405 and entry is not None:
-        further.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
-    await _reply(send, refusal(refused), further)
+        Raises:
+            IngestRefusal: it waited too long for its turn, or there is no memory for its body.
+        """
+        size = len(request.body)
+        if size <= SMALL_BYTES:  # a larger one has cost too much to be sent again
+            if self.patience.spent(request.whole_since, now_s):
+                raise IngestRefusal(503, "busy", keep_alive=True)
+            if not request.held:
+                if not self._budget.take_whole(size):
+                    raise IngestRefusal(503, "busy")
+                request.held = size
+        headers = request.headers
+        peer = self._peers.sender(request.peer, headers)
+        return InboundRequest(
+            request.method, request.path, request.query, headers, request.body, peer, now
+        )

@@ -18,7 +18,7 @@ class Progress(msgspec.Struct):
     `unanswered`: the head of a request is whole and its answer is not; then `more_body`: its body
     is not whole, `answering`: its answer has begun. `in_head`: another head has begun. `served`: a
     request has begun before. `whole_since`: when the body was. `stalled_since`: the peer takes
-    nothing of what is sent; `leaving_since`: nothing more is said or looked at (None: not so).
+    nothing of what is sent; `leaving_since`: nothing more is said or looked at (inf: not so).
     """
 
     unanswered: bool = False
@@ -31,16 +31,18 @@ class Progress(msgspec.Struct):
     body_since: float = 0.0
     last_byte: float = 0.0
     whole_since: float = 0.0
-    stalled_since: float | None = None
-    leaving_since: float | None = None
+    stalled_since: float = inf
+    leaving_since: float = inf
 
 
 class TimeBound(NamedTuple):
-    """At most as long as `setting` says, from a moment on: `start` in words, `since` its time."""
+    """
+    At most as long as `setting` says, from a moment on: `start` in words, `since` in `Progress`.
+    """
 
     setting: str
     start: str
-    since: Callable[[Progress], float]
+    since: str
 
 
 class Phase(NamedTuple):
@@ -59,8 +61,8 @@ class Phase(NamedTuple):
 PHASES = (
     Phase(
         "a refusal that is out",  # what still comes is read away: a reset would lose the answer
-        lambda at: at.leaving_since is not None,
-        (TimeBound("linger_s", "the refusal", lambda at: at.leaving_since or 0.0),),
+        lambda at: at.leaving_since < inf,
+        (TimeBound("linger_s", "the refusal", "leaving_since"),),
         0,
         "gone",
     ),
@@ -68,8 +70,8 @@ PHASES = (
         "half a body",
         lambda at: at.unanswered and at.more_body,
         (
-            TimeBound("body_idle_s", "the last byte", lambda at: at.last_byte),
-            TimeBound("body_total_s", "the end of the head", lambda at: at.body_since),
+            TimeBound("body_idle_s", "the last byte", "last_byte"),
+            TimeBound("body_total_s", "the end of the head", "body_since"),
         ),
         408,
         "body_timeout",
@@ -77,41 +79,35 @@ PHASES = (
     Phase(
         "half an answer of which the sender takes nothing",
         lambda at: at.unanswered and at.answering,
-        (
-            TimeBound(
-                "answer_s",
-                "the last byte taken",
-                lambda at: inf if at.stalled_since is None else at.stalled_since,
-            ),
-        ),
+        (TimeBound("answer_s", "the last byte taken", "stalled_since"),),
         503,
         "timeout",
     ),
     Phase(
         "a whole request without an answer",
         lambda at: at.unanswered,
-        (TimeBound("answer_s", "the last byte of the body", lambda at: at.whole_since),),
+        (TimeBound("answer_s", "the last byte of the body", "whole_since"),),
         503,
         "timeout",
     ),
     Phase(
         "half a head",
         lambda at: at.in_head,
-        (TimeBound("header_s", "its first byte", lambda at: at.head_since),),
+        (TimeBound("header_s", "its first byte", "head_since"),),
         408,
         "header_timeout",
     ),
     Phase(
         "nothing yet",
         lambda at: not at.served,
-        (TimeBound("header_s", "the connection", lambda at: at.idle_since),),
+        (TimeBound("header_s", "the connection", "idle_since"),),
         0,
         "idle",
     ),
     Phase(
         "no further request",
         lambda _: True,
-        (TimeBound("keep_alive_s", "the answer", lambda at: at.idle_since),),
+        (TimeBound("keep_alive_s", "the answer", "idle_since"),),
         0,
         "idle",
     ),
@@ -126,4 +122,5 @@ def phase_of(at: Progress) -> Phase:
 
 def ends_at(phase: Phase, at: Progress, allowed: Mapping[str, float]) -> float:
     """When a phase ends by itself; `allowed`: the settings, in seconds."""
-    return min(bound.since(at) + allowed[bound.setting] for bound in phase.bounds)
+    ends = [getattr(at, bound.since) + allowed[bound.setting] for bound in phase.bounds]
+    return float(min(ends))

@@ -1,55 +1,65 @@
 """
-HTTP/1.1 as strangers may speak it to us: uvicorn's protocol with limits and strictness.
+HTTP/1.1 on a connection: httptools' parser, with our limits and strictness.
 
-A small POST to an endpoint is gathered here and given to the listener's group; uvicorn's cycle,
-its task and the application are for all other requests.
+Every request goes one way: its head is checked, the door admits it, its body is gathered within
+the memory for bodies, and the door takes it. One request is active at a time.
 """
 
-from typing import Any
+from types import SimpleNamespace
 
 import httptools
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from router.model.headers import BLANKS
-from router.web.answers import BUSY_ANSWER
+from router.web.answers import IngestRefusal
 from router.web.bounded_connection import BoundedConnection
-from router.web.connections import LATE, TRANSPORT, Wire
-from router.web.head import WATCHED, HeadRefused, RequestHead
-from router.web.small_post import SMALL_BYTES, SmallPost
-from router.web.transports import CorkedTransport, LingeringTransport, waited_s
-from router.web.upgrade import parser_of_rest
-from router.web.whole_post import path_if_hopeless
+from router.web.connections import Wire, waited_s
+from router.web.head import WATCHED, RequestHead
+from router.web.wire_request import WireRequest
 
 CROWDED_S = 0.05
-_BODY_OVERHEAD = 8  # wire bytes a body byte may cost: a chunk of one byte takes six
+PIPELINED_MAX = 1024
+"""The most requests of one chunk that are answered one after the other."""
+_BODY_OVERHEAD = 8  # wire bytes allowed for a body byte: a chunk of one byte takes six
+_HTTP_1_1 = b" HTTP/1.1\r\n"
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class WireProtocol(BoundedConnection):
-    """One connection of a stranger: its requests, one after the other."""
+    """Parses the requests of one connection."""
 
-    def __init__(self, *args: Any, wire: Wire, **kwargs: Any) -> None:
-        super().__init__(*args, wire=wire, **kwargs)
+    def __init__(self, wire: Wire) -> None:
+        super().__init__(wire)
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # it is not read
         # Of the request being parsed.
-        self._begun = 0  # requests on this connection so far
         self._head = RequestHead()
-        self._chunk_bytes = 0
-        self._late_body_bytes = 0  # wire bytes after the chunk in which the body began
-        self._body_bytes = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._chunk, self._chunk_bytes = b"", 0  # the first if a request begins with it
 
-    # -- what comes ----------------------------------------------------------------------------
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the parser, too: it holds the connection."""
+        super().connection_lost(exc)
+        self.parser = None  # type: ignore[assignment]  # nothing is parsed any more
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser; refuse what it or the head checks do not accept."""
+        """Parse a chunk, or keep it while requests before it are unanswered."""
         if self._deaf:
             return
-        self._now = self.loop.time()
+        if (self._requests or self._write_paused) and not self._takes_more():
+            self._kept += data
+            self._pause_reading()
+            return
+        self._now = self._time()
         if not self._at.served and self._came_too_late():
             return
-        if self._wire.patience.busy(self._now) and self._turned_away(data):
-            return
-        self._chunk_bytes = len(data)
-        in_head, begun = self._at.in_head, self._begun
+        self._feed(data)
+        active = self._active
+        if active is not None and not active.offered:
+            self._advance(active)
+
+    def _feed(self, data: bytes) -> None:
+        in_head = self._at.in_head
+        self._chunk, self._chunk_bytes = b"" if in_head or self._requests else data, len(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -57,71 +67,42 @@ class WireProtocol(BoundedConnection):
         except httptools.HttpParserError as error:
             self._not_parsed(error)
         else:
+            self._chunk = b""
             if self._at.in_head:
                 self._more_head(in_head)
-            elif self.cycle is not None and self.cycle.more_body:
-                self._more_body()
-            elif self._head.codings and self._begun - begun < 2:
-                self._whole_body()
-
-    def eof_received(self) -> bool | None:  # type: ignore[override]
-        """
-        A peer that only closed its sending side still gets the answer to a whole request; one that
-        is being sent an answer without end has gone.
-        """
-        active = self._active
-        if active is None or active.response_started or active.more_body or self.scheme == "https":
-            return None
-        self.cycle.keep_alive = False
-        return True
+            elif self._requests and (self._requests[-1].more_body or self._head.codings):
+                self._more_body(self._requests[-1])
 
     def _came_too_late(self) -> bool:
-        """The first bytes may have been here for long; then others wait to be accepted as well."""
+        """Refuse a new connection that waited too long to be accepted; others wait, too."""
         arrived = max(self._now - waited_s(self.transport), self._wire.opened_at)
         now, self._now = self._now, arrived
-        if now - self._now > CROWDED_S:
+        if now - arrived > CROWDED_S:
             self._wire.crowded()
-            if self._wire.patience.spent(self._now, now):
-                self._deaf = True
-                self._send_refusal(503, "busy")
+            if self._wire.door.patience.spent(arrived, now):
+                self._send_refusal(IngestRefusal(503, "busy"))
         return self._deaf
-
-    def _turned_away(self, data: bytes) -> bool:
-        """Refuse a whole small POST that would wait too long, before anything is made of it."""
-        between = self.cycle is None and not self._at.in_head and not self.flow.write_paused
-        path = path_if_hopeless(data, self._wire, self._now) if between else None
-        if path is None:
-            return False
-        self._at.served = True
-        self._wire.refused(path, "busy", 503, self.peer)
-        self.transport.write(BUSY_ANSWER)
-        self._go_on()
-        return True
 
     # -- the parser's callbacks ----------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
-        self.url = b""
-        self.headers = []
+        """Begin a request."""
+        at = self._at
+        self._url = b""
+        self._headers = []
         self._head = RequestHead()
-        self._at.in_head = True
-        self._begun += 1
-        self._late_body_bytes = self._body_bytes = 0
-        self._at.head_since = self._now if self._at.served else self._at.idle_since
-        self._at.served = True
+        at.in_head = True
+        at.head_since = self._now if at.served else at.idle_since
+        at.served = True
 
     def on_url(self, url: bytes) -> None:
-        """A piece of the request target."""
-        self.url += url
-        if len(self.url) > self._wire.limits.uri_bytes:
-            raise HeadRefused(414, "uri_too_long")
+        """Append a piece of the request target."""
+        self._url += url
+        if len(self._url) > self._wire.limits.uri_bytes:
+            raise IngestRefusal(414, "uri_too_long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """
-        One field of the head, for every reader without the blanks around its value. Trailers are
-        dropped: nobody may add a header after the body.
-        """
+        """Add a field of the head. Trailers are dropped: they cannot add headers to a body."""
         if not self._at.in_head:
             return
         name, bare = name.lower(), value.strip(BLANKS)
@@ -129,74 +110,51 @@ class WireProtocol(BoundedConnection):
             self._head.blanks += len(value) - len(bare)
         if name in WATCHED:
             self._head.watch(name, bare)
-        self.headers.append((name, bare))
+        self._headers.append((name, bare))
 
     def on_headers_complete(self) -> None:
-        """The head is whole: check it, then gather a small POST, or ask the application."""
-        limits, version = self._wire.limits, self.parser.get_http_version
-        self._head.check(self.url, self.headers, self._chunk_bytes, limits, version)
-        self._at.in_head = False
-        self._at.body_since = self._at.last_byte = self._now
-        post = None if self._head.unusual else self._small_post()
-        if post is None:
-            self._ask_application()
+        """Check the head and make a request of it."""
+        parser, head, at, requests = self.parser, self._head, self._at, self._requests
+        method, url = parser.get_method(), self._url
+        # Asking the parser for the version costs as much as three headers.
+        usual = not requests and self._chunk.startswith(_HTTP_1_1, len(method) + 1 + len(url))
+        version = "1.1" if usual else parser.get_http_version()
+        head.check(url, self._headers, self._chunk_bytes, self._wire.limits, version)
+        at.in_head = False
+        at.body_since = at.last_byte = self._now
+        plain = url.startswith(b"/") and b"?" not in url and b"#" not in url
+        request = WireRequest(
+            "POST" if method == b"POST" else method.decode("ascii"),
+            (url, b"") if plain else _split(url),
+            tuple(self._headers),
+            self.peer,
+        )
+        request.connection = self
+        request.length = head.length
+        request.keep_alive = version == "1.1" and parser.should_keep_alive()
+        if head.unusual:
+            request.expects = head.expects and version == "1.1"
         else:
-            self.cycle = self._active = post
-
-    def _small_post(self) -> SmallPost | None:
-        """The request if it is a usual one, and the only one here that is unanswered."""
-        parser, cycle, group = self.parser, self.cycle, self._wire.group
-        usual = parser.get_method() == b"POST" and parser.get_http_version() == "1.1"
-        waits = self.flow.write_paused or (cycle is not None and not cycle.response_complete)
-        if group is None or not usual or waits or self._head.length > SMALL_BYTES:
-            return None
-        path, query = self.url, b""
-        if b"?" in path:
-            parsed = httptools.parse_url(path)
-            path, query = parsed.path, parsed.query or b""
-        endpoint = group.endpoint(path)
-        if endpoint is None or self._head.length > endpoint.body_max:
-            return None
-        post = SmallPost(self, group, endpoint, (path, query), self.headers)
-        post.keep_alive = parser.should_keep_alive()
-        return post
-
-    def _ask_application(self) -> None:
-        """Begin what uvicorn keeps of a request, and start the application on it."""
-        url, headers = self.url, self.headers
-        super().on_message_begin()
-        self.url = url
-        self.headers += headers  # the list that the scope has, too
-        self.expect_100_continue = self._head.expects
-        super().on_headers_complete()
-        if self.scope["http_version"] not in ("1.1", "1.0"):  # found out above: 0.9 and 2.0 parse
-            raise HeadRefused(400, "malformed_request")
+            request.plain = True
+        self._wire.door.admit(request)
+        requests.append(request)
+        if len(requests) == 1:
+            self._active = request
+            return
+        self._pause_reading()
+        if len(requests) > PIPELINED_MAX:
+            raise IngestRefusal(503, "busy")
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body; what nobody will read any more is dropped."""
-        self._body_bytes += len(body)
-        cycle = self.cycle
-        if cycle.response_complete:
-            return
-        cycle.body += body
-        if type(cycle) is SmallPost:
-            return
-        if len(cycle.body) > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
-        cycle.message_event.set()
+        """Append a piece of the body."""
+        if not self._deaf:
+            self._requests[-1].add(body)
 
     def on_message_complete(self) -> None:
-        """The last byte of a request."""
-        cycle = self.cycle
-        if cycle.response_complete:
-            return
-        cycle.more_body = False
-        if cycle is self._active:
+        """End a request. The parser ends one that offers an upgrade at its head: not so we."""
+        if not self.parser.should_upgrade():
+            self._requests[-1].end(self._now)
             self._at.whole_since = self._now
-        if type(cycle) is SmallPost:
-            cycle.group.offer(cycle)
-        else:
-            cycle.message_event.set()
 
     # -- pieces of requests --------------------------------------------------------------------
 
@@ -205,115 +163,69 @@ class WireProtocol(BoundedConnection):
             self._head.late_bytes += self._chunk_bytes
             limits = self._wire.limits
             if self._head.late_bytes > limits.header_bytes + limits.uri_bytes:
-                self._refuse(431, "headers_too_large")
+                self._refuse(IngestRefusal(431, "headers_too_large"))
 
-    def _more_body(self) -> None:
-        cycle = self.cycle
-        self._at.last_byte = self._now
-        if type(cycle) is SmallPost:
-            self._more_of_small(cycle)
-            return
-        if not isinstance(cycle.transport, LingeringTransport):
-            cycle.transport = LingeringTransport(self.linger, self.transport)
-            return
-        self._late_body_bytes += self._chunk_bytes
-        if self._late_body_bytes > self._body_allowed():
-            self._refuse(400, "malformed_request")
-
-    def _more_of_small(self, post: SmallPost) -> None:
-        """What does not come at once needs memory meanwhile; the application can wait for some."""
-        post.in_pieces = True
-        if post.held or post.group.hold(post, self._head.length):
-            return
-        self.cycle = None
-        self._ask_application()
-        if post.body:
-            self.on_body(post.body)
-        self._more_body()
-
-    def _whole_body(self) -> None:
+    def _more_body(self, request: WireRequest) -> None:
         """
-        A chunked request that ended in this chunk and shares it with no other: the same bound as
-        for one that came in many, so that the answer does not depend on how it was cut.
-        """
-        active = self._active
-        if active is None or active is not self.cycle or active.response_started:
-            return
-        allowed = self._body_allowed() + self._wire.limits.uri_bytes
-        if self._late_body_bytes + self._chunk_bytes > allowed:
-            self._deaf = True
-            self._send_refusal(400, "malformed_request")
+        Refuse a body that takes too many wire bytes: chunk extensions and trailers have an end.
 
-    def _body_allowed(self) -> int:
-        """Wire bytes the body may take by now: chunk extensions and trailers have an end."""
-        return self._wire.limits.header_bytes + _BODY_OVERHEAD * self._body_bytes
+        The limit is the same however the request was cut. Bytes shared with others do not count.
+        """
+        if request.more_body:
+            self._at.last_byte = self._now
+            request.in_pieces = True
+        if len(self._requests) == 1:
+            head, limits = self._head, self._wire.limits
+            head.wire_bytes += self._chunk_bytes
+            allowed = limits.header_bytes + limits.uri_bytes  # of the head, too
+            if head.wire_bytes > allowed + _BODY_OVERHEAD * (request.size + 8):
+                self._send_refusal(_malformed())
 
     def _not_parsed(self, error: httptools.HttpParserError) -> None:
-        if self._deaf:  # what stands behind the last request to be answered
-            return
         cause = error.__context__
-        if isinstance(cause, HeadRefused):
-            self._refuse(cause.status, cause.word)
-        elif isinstance(cause, MemoryError):  # not the sender's fault: he is to come again
-            self._refuse(503, "busy")
-        else:
-            self._refuse(400, "malformed_request")
+        if self._deaf:  # it stands behind the last request to be answered
+            return
+        if isinstance(cause, MemoryError):  # not the sender's fault, who can try again
+            cause = IngestRefusal(503, "busy")
+        self._refuse(cause if isinstance(cause, IngestRefusal) else _malformed())
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """
-        We speak nothing else: answer the request as if it had no such header, then close.
+        Serve a request that asks for another protocol as if it did not, as the last one.
 
-        The parser takes what follows such a head for the other protocol. It is the body, as long
-        as the head says: another parser, given only that, reads on.
+        The parser stops at its head. Another parser, given the framing alone, reads the body.
         """
-        if (cycle := self.cycle) is None or self._deaf:  # deaf: another behind the last request
+        if self._deaf or not self._requests:
             self._deaf = True
             return
-        cycle.keep_alive = False
-        if cycle.response_complete:
-            self._deaf = True
-            self.transport.close()
-            return
-        cycle.more_body = True
-        self.parser = parser_of_rest(self, self.headers)
+        request = self._requests[-1]
+        request.keep_alive = False
+        reader = SimpleNamespace(on_body=self.on_body, on_message_complete=self._end_of_last)
+        self.parser = httptools.HttpRequestParser(reader)
+        framing = [b"%b: %b\r\n" % pair for pair in request.headers if pair[0] in _FRAMING]
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % b"".join(framing))
         if not self._deaf:
-            self.data_received(rest)
+            self._feed(rest)
 
-    # -- the application's side ----------------------------------------------------------------
+    def _end_of_last(self) -> None:
+        if not self._deaf:
+            self._deaf = True
+            self._requests[-1].end(self._now)
+            self._at.whole_since = self._now
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._active = cycle
-        self._at.whole_since = self._now
-        cycle.scope[LATE] = self.is_late  # type: ignore[literal-required]
-        cycle.scope[TRANSPORT] = self.transport  # type: ignore[literal-required]
-        if not cycle.waiting_for_100_continue and cycle.transport is self.transport:
-            cycle.transport = CorkedTransport(self.transport)  # type: ignore[assignment]
-        super()._start_asgi_task(cycle, app)
 
-    def on_response_complete(self) -> None:
-        """An answer of the application is out."""
-        if isinstance(sent := getattr(self._active, "transport", None), CorkedTransport):
-            sent.flush()
-        self._go_on()
+def _split(target: bytes) -> tuple[bytes, bytes]:
+    """
+    Return path and query of a request target, in origin or absolute form.
 
-    def answer_small(self, post: SmallPost, answer: bytes, *, close: bool) -> None:
-        """Send the whole answer to a small POST whose sender is still here."""
-        self._active = None
-        if self.cycle is post:  # else another waits behind it
-            self.cycle = None
-        self.transport.write(answer)
-        if close:
-            (self.linger if post.in_pieces else self.transport.close)()
-        self._go_on()
+    Raises:
+        IngestRefusal: it has no path.
+    """
+    parsed = httptools.parse_url(target)
+    if parsed.path is None:
+        raise _malformed()
+    return parsed.path, parsed.query or b""
 
-    def _go_on(self) -> None:
-        """Start the next pipelined request, or wait for one."""
-        self.server_state.total_requests += 1
-        if self.transport.is_closing() or self._at.leaving_since is not None:
-            return
-        self._now = self._at.idle_since = self.loop.time()
-        self.flow.resume_reading()
-        if self.pipeline and not (self._pending and self.pipeline[-1][0].more_body):
-            self._start_asgi_task(*self.pipeline.pop())
-        elif self._pending is not None:
-            self._send_refusal(*self._pending)
+
+def _malformed() -> IngestRefusal:
+    return IngestRefusal(400, "malformed_request")

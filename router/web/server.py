@@ -1,19 +1,15 @@
 """
-Listeners: uvicorn embedded in our own loop, without its signals, its ticking and its logs.
+Listeners: accept connections, and end them without losing requests under way.
 
-A listener binds first, so that a wrong address is an error with our words before anything runs.
+A listener binds first, so a wrong address is an error with our words before anything runs.
 """
 
 import asyncio
-import contextlib
 import errno
 import functools
 import socket
 import ssl
-from collections.abc import Generator
-from typing import Any, cast
-
-import uvicorn
+from typing import Any
 
 from router.egress import host_and_port
 from router.errors import CannotListen, UsageError
@@ -22,9 +18,9 @@ from router.web.protocol import WireProtocol
 
 BACKLOG = 2048
 HEARING_S = 0.5
-"""How long who has connected may take to say all that he wants when the listener ends."""
+"""How long a listener that stops waits for requests on their way."""
 CROWD = 512
-"""So many connections are taken in at once when there is a queue of them."""
+"""The most connections accepted at once when many wait."""
 _REASONS: dict[int | None, str] = {
     errno.EADDRINUSE: "the address is in use; end what runs there, or name another "
     "(server.listen and server.admin, --listen, --admin)",
@@ -33,53 +29,64 @@ _REASONS: dict[int | None, str] = {
 }
 
 
-class _Embedded(uvicorn.Server):
-    """uvicorn's start-up and connection book-keeping; signals and the wait for them are ours."""
+class Listener:
+    """
+    One address. `given`: a socket that listens there already, and goes on to when the listener has
+    stopped; it belongs to the listener from now on.
+    """
 
-    _listening: socket.socket
-    _tls: ssl.SSLContext | None
-    _wire: Wire
+    def __init__(
+        self,
+        address: str,
+        wire: Wire,
+        tls: ssl.SSLContext | None = None,
+        given: socket.socket | None = None,
+    ) -> None:
+        self._address, self._given, self._tls, self._wire = address, given, tls, wire
+        self._protocol = functools.partial(WireProtocol, wire)
+        self._listening: socket.socket | None = None
+        self._server: asyncio.Server | None = None
+        self._connecting = set[asyncio.Task[None]]()
+        self._tls_limits: dict[str, Any] = {}
+        if tls is not None:  # asyncio keeps an unfinished handshake for a minute
+            self._tls_limits["ssl_handshake_timeout"] = wire.limits.header_s
+            self._tls_limits["ssl_shutdown_timeout"] = wire.linger_s
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._connecting: set[asyncio.Task[None]] = set()
+    @property
+    def bound(self) -> tuple[str, int]:
+        """Return the host and port really in use (port 0 asks the system for one)."""
+        if self._listening is None:
+            raise RuntimeError("the listener has not been started")
+        return self._bound
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Leave every signal to whoever runs the process."""
-        yield
+    async def start(self) -> None:
+        """
+        Bind, unless a socket was given, and accept connections.
 
-    async def open(self, listening: socket.socket, tls: ssl.SSLContext | None, wire: Wire) -> None:
-        """Accept connections on a bound socket; returns at once."""
-        self.config.load()
-        self.lifespan = self.config.lifespan_class(self.config)
-        self._listening, self._tls, self._wire = listening, tls, wire
-        wire.crowded, wire.opened_at = self._take_in, asyncio.get_running_loop().time()
-        if tls is None:
-            await self.startup(sockets=[listening])
-            return
-        # As `startup` does, but a stranger who never ends his handshake is not kept for a minute.
-        server = await asyncio.get_running_loop().create_server(
-            self._protocol,
-            sock=listening,
-            ssl=tls,
-            backlog=BACKLOG,
-            ssl_handshake_timeout=wire.limits.header_s,
-            ssl_shutdown_timeout=wire.linger_s,
+        Raises:
+            CannotListen, UsageError: see `bind`.
+        """
+        loop, wire = asyncio.get_running_loop(), self._wire
+        listening = self._listening = self._given or bind(self._address)
+        name = listening.getsockname()
+        self._bound = (str(name[0]), int(name[1]))
+        wire.crowded, wire.opened_at = self._accept_all, loop.time()
+        self._server = await loop.create_server(
+            self._protocol, sock=listening, ssl=self._tls, backlog=BACKLOG, **self._tls_limits
         )
-        self.servers = [server]
-        self.started = True
 
-    def _take_in(self) -> None:
+    def _accept_all(self) -> None:
         """
-        Accept everybody who waits to be accepted. uvloop takes one a turn of the loop, and turns
-        are long under overload: a refusal would wait as long as the work it was refused for.
+        Accept every waiting connection. uvloop accepts one a turn of the loop, and turns are long
+        under overload: a refusal would wait as long as the work it was refused for.
         """
-        loop = asyncio.get_running_loop()
-        for _ in range(CROWD if self.started else 0):
+        loop, listening = asyncio.get_running_loop(), self._listening
+        if self._server is None or listening is None:
+            return
+        for _ in range(CROWD):
             try:
-                taken, _ = self._listening.accept()
-            except OSError:  # nobody is left, or no file is
+                taken, _ = listening.accept()
+            except OSError:  # no connection waits, or no file descriptor is free
                 return
             taken.setblocking(False)
             task = loop.create_task(self._connect(loop, taken))
@@ -87,135 +94,54 @@ class _Embedded(uvicorn.Server):
             task.add_done_callback(self._connecting.discard)
 
     async def _connect(self, loop: asyncio.AbstractEventLoop, taken: socket.socket) -> None:
-        handshake_s = None if self._tls is None else self._wire.limits.header_s
         try:
             await loop.connect_accepted_socket(
-                self._protocol, taken, ssl=self._tls, ssl_handshake_timeout=handshake_s
+                self._protocol, taken, ssl=self._tls, **self._tls_limits
             )
-        except OSError:  # gone already, or no TLS
+        except OSError:  # the peer is gone already, or does not speak TLS
             taken.close()
-
-    def _protocol(self) -> asyncio.Protocol:
-        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        return made
-
-
-class Listener:
-    """
-    One address that one application answers on. `given`: a socket that listens there already, and
-    goes on to when we have ended; it belongs to the listener from now on.
-    """
-
-    def __init__(
-        self,
-        app: Any,
-        address: str,
-        wire: Wire,
-        tls: ssl.SSLContext | None = None,
-        given: socket.socket | None = None,
-    ) -> None:
-        self._address = address
-        self._given = given
-        self._tls = tls
-        self._wire = wire
-        self._server = _Embedded(_config(app, wire))
-        self._bound: tuple[str, int] | None = None
-
-    @property
-    def bound(self) -> tuple[str, int]:
-        """Host and port really in use (port 0 asks the system for one)."""
-        if self._bound is None:
-            raise RuntimeError("the listener has not been started")
-        return self._bound
-
-    @property
-    def connections(self) -> int:
-        """How many are open."""
-        return len(self._server.server_state.connections)
-
-    async def start(self) -> None:
-        """
-        Bind, unless a socket was given, and accept.
-
-        Raises:
-            CannotListen, UsageError: see `bind`.
-        """
-        listening = self._given or bind(self._address)
-        name = listening.getsockname()
-        self._bound = (str(name[0]), int(name[1]))
-        await self._server.open(listening, self._tls, self._wire)
 
     async def stop(self, grace_s: float) -> None:
         """
         Refuse new connections, let requests finish for up to `grace_s`, then drop the rest.
 
-        A request that is being accepted is not cancelled before that; idempotent.
+        A request that the door has taken is not cancelled before that. Idempotent.
         """
-        if self._bound is None or not self._server.started:
+        server, self._server = self._server, None
+        if server is None:
             return
-        self._server.started = False
-        state = self._server.server_state
-        for server in self._server.servers:
-            server.close()
-        await asyncio.sleep(0)  # who has been accepted is a connection now
-        for connection in state.connections - self._unheard():
+        server.close()
+        await asyncio.sleep(0)  # who was accepted in this turn is a connection now
+        every, tasks = self._wire.open, self._wire.door.tasks
+        for connection in [one for one in every if not one.unheard]:
             connection.shutdown()
         await self._hear(min(grace_s, HEARING_S))
-        for connection in list(state.connections):
+        for connection in list(every):
             connection.shutdown()
-        await self._finish(grace_s)
-        for connection in list(state.connections):
+        await _finish(tasks, grace_s)
+        for connection in list(every):
             connection.transport.abort()
-        # Aborted requests see it on the next turn and end by themselves.
-        await self._finish(min(grace_s, 1.0))
-        for task in self._tasks():
+        # The tasks of aborted requests see it in the next turn and end by themselves.
+        await _finish(tasks, min(grace_s, 1.0))
+        for task in tasks:
             task.cancel()
         await asyncio.sleep(0)
 
-    def _tasks(self) -> set[asyncio.Task[None]]:
-        """All that is being accepted: the application's requests, and the groups of small POSTs."""
-        group = self._wire.group
-        return self._server.server_state.tasks | (group.tasks if group is not None else set())
-
     async def _hear(self, seconds: float) -> None:
-        """What is still on its way on an accepted connection is answered, too."""
+        """Wait for requests that are still on their way on accepted connections."""
         loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        while self._unheard() and loop.time() < ends:  # noqa: ASYNC110 - an event costs each request
-            await asyncio.sleep(0.01)
-
-    def _unheard(self) -> set[Any]:
-        """The connections on which a request is yet to come, or the rest of it."""
-        every = self._server.server_state.connections
-        return {one for one in every if isinstance(one, WireProtocol) and one.unheard}
-
-    async def _finish(self, seconds: float) -> None:
-        """Wait for whatever is being accepted, and for what follows it."""
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        await asyncio.sleep(0)
-        while (tasks := self._tasks()) and (left := ends - loop.time()) > 0:
-            await asyncio.wait(tasks, timeout=left)
+        ends, every = loop.time() + seconds, self._wire.open
+        while any(c.unheard for c in every) and loop.time() < ends:  # noqa: ASYNC110 - cheap
+            await asyncio.sleep(0.01)  # an event would cost each request
 
 
-def _config(app: Any, wire: Wire) -> uvicorn.Config:
-    protocol = cast(type[asyncio.Protocol], functools.partial(WireProtocol, wire=wire))
-    return uvicorn.Config(
-        app,
-        http=protocol,
-        ws="none",
-        interface="asgi3",
-        lifespan="off",
-        backlog=BACKLOG,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        access_log=False,
-        log_config=None,
-        log_level="warning",
-    )
+async def _finish(tasks: set[asyncio.Task[None]], seconds: float) -> None:
+    """Wait for the tasks of a door, and for those that follow them."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    await asyncio.sleep(0)
+    while tasks and (left := ends - loop.time()) > 0:
+        await asyncio.wait(tasks, timeout=left)
 
 
 def bind(address: str) -> socket.socket:

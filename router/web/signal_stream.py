@@ -1,22 +1,17 @@
 """The signal as server-sent events: the answer to one listener, until either side goes."""
 
 import asyncio
-import contextlib
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from litestar.response.base import ASGIResponse
 
-from router.web.connections import TRANSPORT
 from router.web.signal import Signal, SignalFull, SignalListener
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 CONTENT_TYPE = "text/event-stream"
-UNREAD_BYTES = 4_096
-"""What the system holds for a client that does not read."""
 HELLO = b"retry: 2000\n\n: listening\n\n"
 CHANGED = b"data: changed\n\n"
 HEARTBEAT = b": still here\n\n"
@@ -40,14 +35,6 @@ class SignalStream(ASGIResponse):
             raise SignalFull
         self._signal, self._caller = signal, caller
         self._still_admitted = still_admitted
-
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer on a connection that holds little of what its client does not read."""
-        taken = scope[TRANSPORT].get_extra_info("socket") if TRANSPORT in scope else None
-        if taken is not None:
-            with contextlib.suppress(OSError):  # gone already
-                taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
-        await super().__call__(scope, receive, send)
 
     async def send_body(self, send: Send, receive: Receive) -> None:
         """Until the client goes away, or the router does. A slow client delays nobody else."""

@@ -4,9 +4,10 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from router import log as logs
 from router.actions.process_tree import adopt_orphans
@@ -17,6 +18,7 @@ from router.model.store_address import SqliteFile, StoreAddress
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
 from router.serving.nodes import join
+from router.serving.process import Process
 from router.store.protocol import Store
 from router.wiring import terminal
 from router.wiring.live import (
@@ -42,6 +44,18 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         CannotListen, ConfigError, SecretMissing, StoreRefused, StoreUnavailable, UsageError: it
             cannot start; nothing was changed.
     """
+    source = prepared(options, environ)
+    with leaving_at_once():
+        live = source.build()
+        if sys.platform != "win32":
+            import uvloop  # noqa: PLC0415 - only a server needs it
+
+            return uvloop.run(run(options, source, live))
+        return asyncio.run(run(options, source, live))
+
+
+def prepared(options: ServeOptions, environ: Mapping[str, str]) -> GenerationSource:
+    """Set up the process and its log; return where the rules come from."""
     os.umask(0o077)
     adopt_orphans()
     give_back_large_blocks()
@@ -50,16 +64,9 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         level="debug" if options.human else "info",
         phrase=terminal.phrasing(colour=terminal.colours(environ)),
     )
-    source = GenerationSource(
+    return GenerationSource(
         options.rules, environ=environ, dev=options.dev, overrides=options.overrides
     )
-    with leaving_at_once():
-        live = source.build()
-        if sys.platform != "win32":
-            import uvloop  # noqa: PLC0415 - only a server needs it
-
-            return uvloop.run(_serve(options, source, live))
-        return asyncio.run(_serve(options, source, live))
 
 
 @contextmanager
@@ -80,7 +87,59 @@ def leaving_at_once() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-async def _serve(options: ServeOptions, source: GenerationSource, live: LiveRuleset) -> int:
+@asynccontextmanager
+async def embedded(rules: Path, environ: Mapping[str, str]) -> AsyncIterator[Server]:
+    """
+    Serve inside another server, which has the sockets and the signals; leaving drains.
+
+    Raises as `serve`. When the router fails later, it sends SIGTERM to this process.
+    """
+    started: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
+    server: Server
+
+    async def serving(made: Server) -> int:
+        nonlocal server
+        server, process = made, made.process(loops_of(made))
+
+        def ready() -> None:
+            made.ready()
+            started.set_result(process)
+
+        return await process.run(ready)
+
+    options = ServeOptions(rules, listens=False)
+    source = prepared(options, environ)
+    live = await asyncio.to_thread(source.build)
+    served = asyncio.ensure_future(run(options, source, live, serving))
+    waits: set[asyncio.Future[Any]] = {served, started}
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    if served.done():
+        raise StoreUnavailable(f"the router ended with {served.result()} while it started")
+    served.add_done_callback(_end_process)
+    try:
+        yield server
+    finally:
+        served.remove_done_callback(_end_process)
+        started.result().stop()
+        await served
+
+
+def _end_process(_served: "asyncio.Future[int]") -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+async def until_stopped(server: Server) -> int:
+    """Serve; return the exit code."""
+    return await server.process(loops_of(server)).run(server.ready)
+
+
+async def run(
+    options: ServeOptions,
+    source: GenerationSource,
+    live: LiveRuleset,
+    serving: Callable[[Server], Awaitable[int]] = until_stopped,
+) -> int:
+    """Open the store and make the server; return what `serving` returns. Raises as `serve`."""
     clock, metrics, log = steady(), Metrics(), logs.get("router")
     address = live.ruleset.server.store
     try:
@@ -91,7 +150,7 @@ async def _serve(options: ServeOptions, source: GenerationSource, live: LiveRule
             "manager do so until it works"
         ) from error
     try:
-        code = await _with_store(options, source, live, store, clock, metrics)
+        code = await _with_store(options, source, live, store, clock, metrics, serving)
     finally:
         await store.close()
     if code == 0 and store.failure.done():  # by the very last write; the next start mends it
@@ -108,6 +167,7 @@ async def _with_store(
     store: Store,
     clock: SteadyClock,
     metrics: Metrics,
+    serving: Callable[[Server], Awaitable[int]] = until_stopped,
 ) -> int:
     address = live.ruleset.server.store
     await _keep_apart(store, address, dry=options.dry)
@@ -130,7 +190,7 @@ async def _with_store(
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        return await server.process(loops_of(server)).run(server.ready)
+        return await serving(server)
     finally:
         await server.close()
 

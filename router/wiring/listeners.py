@@ -9,9 +9,11 @@ from router.log import Log
 from router.model.settings import ListenerTls, ServerSettings
 from router.rules.ruleset import Ruleset
 from router.web.admin.app import AdminApp
+from router.web.admin.asgi import AsgiDoor
+from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import Wire
-from router.web.ingest import IngestApp
+from router.web.ingest import Ingest
 from router.web.load_shedding import LoadShedder
 from router.web.server import Listener
 from router.web.tls import Certificate
@@ -38,15 +40,15 @@ def ends(certificates: Iterable[Certificate]) -> dict[str, int]:
 
 
 def public_listener(
-    ingest: IngestApp,
+    ingest: Ingest,
     server: ServerSettings,
     peers: Peers,
     proof: Certificate | None,
     given: socket.socket | None,
 ) -> Listener:
     """Where deliveries come in; `given`: what a service manager keeps open there."""
-    wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire, group=ingest.group)
-    return Listener(ingest.serve, server.listen, wire, proof.context if proof else None, given)
+    wire = Wire(server.limits, ingest, peers=peers)
+    return Listener(server.listen, wire, proof.context if proof else None, given)
 
 
 def admin_listener(
@@ -60,8 +62,9 @@ def admin_listener(
     refused: a page without its style says nothing of when to come again.
     """
     limits = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
-    wire = Wire(limits, patience=LoadShedder(calm_s=ADMIN_ANSWER_S))
-    return Listener(app.serve, server.admin, wire, proof.context if proof else None, given)
+    budget = Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
+    door = AsgiDoor(app.serve, budget, LoadShedder(calm_s=ADMIN_ANSWER_S))
+    return Listener(server.admin, Wire(limits, door), proof.context if proof else None, given)
 
 
 def shown(bound: tuple[str, int]) -> str:
@@ -79,24 +82,25 @@ def dashboard(bound: tuple[str, int], proof: Certificate | None) -> str:
 def announce(
     log: Log,
     ruleset: Ruleset,
-    public: Listener,
-    admin: tuple[Listener, Certificate | None],
+    bound: tuple[tuple[str, int], tuple[str, int]] | None,
+    proof: Certificate | None,
     token_needed: bool,
 ) -> None:
-    """Log the addresses and what is served."""
-    listener, proof = admin
+    """Log what is served, and the addresses: of deliveries, of operators; None: another's."""
+    addresses = zip(("listen", "admin"), map(shown, bound or ()), strict=False)
     log.info(
         "ready",
-        listen=shown(public.bound),
-        admin=shown(listener.bound),
+        **dict(addresses),
         store=str(ruleset.server.store),
         generation=ruleset.generation,
         endpoints=len(ruleset.addressed),
         rules=len(ruleset.rules),
     )
+    if bound is None:
+        return
     log.info(
         "dashboard",
-        url=dashboard(listener.bound, proof),
+        url=dashboard(bound[1], proof),
         log_in=f"the token in {ruleset.server.state}.token"
         if token_needed
         else "no token needed (--dev, this machine)",

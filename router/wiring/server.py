@@ -44,7 +44,7 @@ from router.store.values import NodeCard
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts
 from router.web.client_address import Peers
-from router.web.ingest import IngestApp
+from router.web.ingest import Ingest
 from router.web.server import Listener
 from router.web.signal import Signal
 from router.wiring.action_table import make_actions
@@ -321,8 +321,9 @@ class Server:
 
     def process(self, loops: dict[str, Loop]) -> Process:
         """These loops and the listeners, ready to run."""
+        listens = self.options.listens
         return Process(
-            listeners=[self.admin, self.public],
+            listeners=[self.admin, self.public] if listens else [],
             loops=loops,
             dispatch=self.dispatch,
             store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
@@ -330,7 +331,7 @@ class Server:
             shutdown=Shutdown(
                 grace_s=lambda: self.live.current.ruleset.server.grace_s,
                 begins=self._drain_begins,
-                ends_within=Watchdog(self.log).after,
+                ends_within=Watchdog(self.log).after if listens else lambda _seconds: None,
             ),
             clock=self.clock,
             log=self.log,
@@ -341,8 +342,11 @@ class Server:
         settle_collector()
         self.admin_app.begin()
         ruleset, token_needed = self.live.current.ruleset, self.callers.required
-        serve_at(ruleset.server.store, shown(self.admin.bound))
-        announce(self.log, ruleset, self.public, (self.admin, self.admin_certificate), token_needed)
+        bound = None
+        if self.options.listens:
+            bound = self.public.bound, self.admin.bound
+            serve_at(ruleset.server.store, shown(self.admin.bound))
+        announce(self.log, ruleset, bound, self.admin_certificate, token_needed)
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
         if self.dispatch.held:
@@ -388,7 +392,7 @@ class Server:
     def _listeners(self) -> tuple[Listener, Listener]:
         server = self.live.current.ruleset.server
         peers, given = Peers(server.trusted_proxies), self.options.sockets
-        ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
+        self.ingest = Ingest(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         token = own_token(server.state)
         logs.keep_secret([token])
         self.callers = callers(
@@ -403,7 +407,7 @@ class Server:
             local=(token, identity(server.store)),
         )
         return (
-            public_listener(ingest, server, peers, self.certificate, given.get("listen")),
+            public_listener(self.ingest, server, peers, self.certificate, given.get("listen")),
             admin_listener(self.admin_app, server, self.admin_certificate, given.get("admin")),
         )
 

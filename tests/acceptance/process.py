@@ -111,10 +111,13 @@ class RouterProcess:
     def admin_url(self) -> str:
         return f"http://127.0.0.1:{self.admin}"
 
+    def module(self) -> list[str]:
+        """What Python runs."""
+        return ["router", "serve", str(self.rules), *self.arguments]
+
     def launch(self) -> Self:
         """Start it and do not wait."""
-        serve = [self.python, "-m", "router", "serve", str(self.rules), *self.arguments]
-        command = [*self.tracer, *serve]
+        command = [*self.tracer, self.python, "-m", *self.module()]
         plain = {
             n: os.environ[n] for n in ("PATH", "HOME", "LANG", "PYTHONPATH") if n in os.environ
         }

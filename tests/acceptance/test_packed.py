@@ -35,6 +35,7 @@ endpoints:
     verify: none
     redact: {{when: stored, fields: [payload.mail]}}
   any: {{paths: /any, provider: token, secrets: key, methods: [GET, PUT]}}
+  bare: {{paths: /bare, provider: batch, verify: none, methods: [GET]}}
 rules:
   - id: call
     from: [signed, token]
@@ -44,7 +45,10 @@ rules:
     from: [open, hidden]
     match: payload.n > 0
     actions: {{http: {{url: "{sink}/each"}}}}
-  - {{id: asked, from: any, match: query.x == '1', actions: {{http: {{url: "{sink}/asked"}}}}}}
+  - id: asked
+    from: [any, bare]
+    match: query.x == '1'
+    actions: {{http: {{url: "{sink}/asked"}}}}
 """
 PLAIN = b'{"n": 1, "text": "' + b"x" * 900 + b'"}'
 PACKERS = {
@@ -181,4 +185,5 @@ def test_an_endpoint_takes_the_methods_that_it_names(router: RouterProcess, sink
         answer = httpx.request(method, f"{router.url}/any?x=1", headers=headers, trust_env=False)
         assert answer.status_code == status, method
     assert answer.headers["allow"] == "GET, PUT"
-    router.until(lambda: len(sink.received) == 2, "calls")
+    assert httpx.get(f"{router.url}/bare?x=1", trust_env=False).status_code == 200  # no JSON
+    router.until(lambda: len(sink.received) == 3, "calls")

@@ -16,7 +16,7 @@ from tests.acceptance.senders import ENDPOINTS, environ
 LISTED = {
     "verify": ("router/providers/verify.py:",),
     "read": ("router/providers/",),
-    "send": ("uvicorn/", "router/web/answers.py:"),
+    "send": ("litestar/", "router/web/answers.py:"),
 }
 PLACES = {
     part
@@ -61,7 +61,7 @@ def test_a_stack_of_nothing_is_other() -> None:
 def test_what_was_sampled_shares_out_the_total() -> None:
     spent = {
         "/code/router/providers/verify.py:v": 6.0,
-        "/env/lib/python3.11/site-packages/uvicorn/a.py:f": 2.0,
+        "/env/lib/python3.11/site-packages/litestar/a.py:f": 2.0,
         "/code/router/new.py:f": 2.0,
     }
     found = list(stages.table(spent, LISTED, "/code", 5.0).rows())
@@ -73,7 +73,7 @@ def test_totals_are_of_rounds_in_which_nobody_watched() -> None:
     plain = Round(Told(clocks, {}), 10)
     twice = {name: 2 * seconds for name, seconds in clocks.items()}
     watched = {
-        label: [Round(Told(twice, {thread: {"uvicorn/a.py:f": 0.004}}), 10)]
+        label: [Round(Told(twice, {thread: {"router/web/protocol.py:f": 0.004}}), 10)]
         for thread, (label, _) in profiling.THREADS.items()
     }
     told = {"clocks": [plain], **watched}

@@ -2,7 +2,7 @@
 The test of the tests: faults put into a copy of the router on purpose, each caught by named tests.
 
 `python -m tests.defects` plants them all, one at a time; `published.py`, `within.py`,
-`borders.py`, `seams.py`, `http_client.py`, `short_way.py`,
+`borders.py`, `seams.py`, `http_client.py`, `grouping.py`,
 `rendering.py`, `for_all_nodes.py`, `addresses.py`, `runs_at_once.py`, `accepting_at_once.py`
 `reading_others.py`, `other_rules.py`, `shared_limits.py`, `shared_store.py`,
 `asking_others.py`, `operating.py`, `asking_first.py`, `whole_requests.py`,
@@ -26,6 +26,7 @@ from tests.defects.counting import COUNTING
 from tests.defects.each_sender import EACH_SENDER
 from tests.defects.erasing import ERASING
 from tests.defects.for_all_nodes import FOR_ALL_NODES
+from tests.defects.grouping import GROUPING
 from tests.defects.http_client import HTTP_CLIENT
 from tests.defects.importing import IMPORTING
 from tests.defects.known_events import KNOWN_EVENTS
@@ -34,6 +35,7 @@ from tests.defects.never_shown import NEVER_SHOWN
 from tests.defects.one_for_all import ONE_FOR_ALL
 from tests.defects.operating import OPERATING
 from tests.defects.other_rules import OTHER_RULES
+from tests.defects.other_servers import OTHER_SERVERS
 from tests.defects.packed_bodies import PACKED_BODIES
 from tests.defects.pages_of_now import PAGES_OF_NOW
 from tests.defects.peoples_data import PEOPLES_DATA
@@ -49,7 +51,6 @@ from tests.defects.runs_at_once import RUNS_AT_ONCE
 from tests.defects.seams import SEAMS
 from tests.defects.shared_limits import SHARED_LIMITS
 from tests.defects.shared_store import SHARED_STORE
-from tests.defects.short_way import SHORT_WAY
 from tests.defects.survived import SURVIVED
 from tests.defects.testing_rules import TESTING_RULES
 from tests.defects.tracing import TRACING
@@ -63,10 +64,11 @@ ALL = (
     *BORDERS,
     *SEAMS,
     *HTTP_CLIENT,
-    *SHORT_WAY,
+    *GROUPING,
     *RENDERING,
     *FOR_ALL_NODES,
     *ADDRESSES,
+    *OTHER_SERVERS,
     *RUNS_AT_ONCE,
     *ACCEPTING_AT_ONCE,
     *READING_OTHERS,

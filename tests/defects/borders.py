@@ -242,10 +242,9 @@ LISTENERS = (
         72,
         "chunks without end are taken",
         Edit(
-            "router/web/ingest.py",
-            "            if size > self._max:\n"
-            '                raise IngestRefusal(413, "too_large")\n',
-            "",
+            "router/web/wire_request.py",
+            "if self.size > self.body_max:",
+            "if self.length and self.size > self.body_max:",
         ),
         "wire/test_rows.py::test_it_is_as_the_row_says[chunks without end]",
     ),

@@ -38,8 +38,8 @@ RESTARTS = (
         "a page is refused because the machine stood still for a second",
         Edit(
             "router/wiring/listeners.py",
-            "Wire(limits, patience=LoadShedder(calm_s=ADMIN_ANSWER_S))",
-            "Wire(limits)",
+            "LoadShedder(calm_s=ADMIN_ANSWER_S)",
+            "LoadShedder()",
         ),
         "acceptance/test_stalled.py::test_what_came_while_the_machine_stood_still",
     ),

@@ -19,7 +19,6 @@ from router.expressions.trace import trace
 from router.rules.index import Index, candidates_of, judge_of
 from tests.builders import a_rule
 from tests.differential import made
-from tests.differential.ways_in import both_ways
 
 _SLICE_AFTER_POSITION = re.compile(r"\]\)*\[-?\d*:")
 _RULES_MAX = 8
@@ -101,5 +100,4 @@ PAIRS: Mapping[str, Callable[[random.Random], str | None]] = {
     "closures and jmespath": closures_and_jmespath,
     "traced and fast": traced_and_fast,
     "indexed and linear": indexed_and_linear,
-    "the ways in": both_ways,
 }

@@ -8,7 +8,7 @@ import pytest
 from router.cli.main import run
 from router.config.settings import _LIMITS
 from router.model.settings import Limits
-from router.web.connections import Wire
+from router.web.connections import allowed_s
 from router.web.phases import PHASES, Phase
 from tests.docs.pages import block
 
@@ -20,7 +20,7 @@ def _rows(phase: Phase) -> Iterator[str]:
     settings = {field: f"`{name}`" for name, (field, _) in _LIMITS.items()}
     end = f"`{phase.status}` `{phase.word}`" if phase.status else _ENDS[phase.word]
     for bound in phase.bounds:
-        seconds = Wire(Limits()).allowed[bound.setting]
+        seconds = allowed_s(Limits())[bound.setting]
         cells = (phase.name, f"{seconds:g} s", bound.start, settings.get(bound.setting, ""), end)
         yield "| " + " | ".join(cells).replace("|  |", "| |") + " |"
 

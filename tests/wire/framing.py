@@ -94,7 +94,7 @@ _ROWS = (
     good("nothing behind an upgrade is looked at", post(b"1") + post(b"2", head=_UPGRADE)
          + post(b"3") + b"\0garbage", b"1", b"2", said="200 200 goes", cuts=True),
     good("an upgrade behind an upgrade is not looked at", post(b"1") + post(b"2", head=_UPGRADE)
-         + post(b"3", head=_UPGRADE), b"1", b"2", said="200 200 closes"),
+         + post(b"3", head=_UPGRADE), b"1", b"2", said="200 200 lingers"),
     # -- the older protocol
     good("HTTP/1.0", b"POST /wh_x HTTP/1.0\r\n" + FULL, b"{}", said="200 goes", framing=True,
          cuts=True),

@@ -139,8 +139,10 @@ _ANSWERS = (
     }.items()),
     good("a usual one", post(b"1"), b"1", head={"content-type": "application/json", "server": None,
          "date": None, "x-powered-by": None, "connection": None}),
-    good("blanks around an expectation", post(b"1", head=b"Expect:\t 100-Continue \r\n"), b"1",
-         said="100 200 stays"),
+    good("blanks around an expectation", (H + b"Content-Length: 1\r\nExpect:\t 100-Continue \r\n"
+         b"\r\n", Heard(), b"1"), b"1", said="100 200 stays"),
+    good("no leave to send what is here", post(b"1", head=b"Expect: 100-continue\r\n"), b"1",
+         said="200 stays"),
     good("an encoding that is none", post(b"1", head=b"Content-Encoding: identity \t\r\n"), b"1"),
     good("Latin-1 in a header", post(b"1", head=b"X-Name: \xe9\r\n"), b"1"),
     good("odd content types", post(b"1", head=b"Content-Type: " + b";" * 5000 + b"\r\n"

@@ -18,6 +18,7 @@ from router import log
 from router.clock import Clock
 from router.errors import RouterError
 from router.operator.times import dated
+from router.web.admin.asgi import BODY_MAX
 from router.web.admin.browsers import check_origin, header, is_on_this_machine
 from router.web.admin.callers import (
     ANYONE,
@@ -31,7 +32,7 @@ from router.web.admin.callers import (
 from router.web.admin.openapi import DocumentRoutes, described
 from router.web.admin.problems import JSON, PROBLEM, Rejected, problem_body, rejection
 from router.web.admin.query import Query
-from router.web.admin.request import BODY_MAX, AdminRequest, Connection
+from router.web.admin.request import AdminRequest, Connection
 from router.web.pages.application import PagesRouter
 
 _CHALLENGE = {"www-authenticate": "Bearer"}

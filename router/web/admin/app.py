@@ -60,7 +60,7 @@ class AdminApp:
         local: tuple[str, str] | None = None,
     ) -> None:
         self._build = build
-        self._hosts = hosts
+        self.hosts = hosts
         self._unready, self._held = unready, held
         self._peers, self._local = peers or Peers(), local
         self._built: asyncio.Future[Application] | None = None
@@ -86,7 +86,7 @@ class AdminApp:
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         headers, raw_path = scope["headers"], scope["raw_path"]
-        host = self._hosts.check(headers)
+        host = self.hosts.check(headers)
         if raw_path in (b"/livez", b"/readyz"):
             await self._probe(scope, host, send)
             return

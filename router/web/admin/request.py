@@ -28,7 +28,6 @@ Given = NamedDependency[SkipValidation[T]]
 Connection = ASGIConnection[Any, Any, Any, Any]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
-BODY_MAX = 1_048_576
 NO_BODY = b" "
 Access = Literal["open", "loopback", "viewer", "operator", "admin"]
 """

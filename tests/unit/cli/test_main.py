@@ -18,7 +18,7 @@ FORBIDDEN = (
     "cryptography",
     "rich",
     "httpx",
-    "uvicorn",
+    "httptools",
 )
 
 

@@ -2,7 +2,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pytest
 import uvloop
 
 
@@ -11,10 +10,3 @@ def pytest_asyncio_loop_factories(
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Every test of this room runs on both loops: they differ in how connections end."""
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-
-
-@pytest.fixture(params=[True, False], ids=["short", "general"])
-def short(request: pytest.FixtureRequest) -> bool:
-    """Whether small POSTs go past the application: a test that asks runs by both ways."""
-    chosen: bool = request.param
-    return chosen

@@ -3,10 +3,8 @@
 import asyncio
 
 import pytest
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from router.web.client_address import Peers
-from router.web.protocol import WireProtocol
 from tests.unit.web.wire_client import serving
 from tests.unit.web.wire_requests import post
 from tests.waiting import until
@@ -40,8 +38,8 @@ async def test_an_http_0_9_line_ends() -> None:
         assert server.intake.accepted == []
 
 
-async def test_an_idle_connection_is_closed_after_its_answer(short: bool) -> None:
-    async with serving(short=short, keep_alive_s=0.05) as server:
+async def test_an_idle_connection_is_closed_after_its_answer() -> None:
+    async with serving(keep_alive_s=0.05) as server:
         client = await server.connect()
         await client.send(post())
         assert (await client.response()).status == 200
@@ -49,8 +47,8 @@ async def test_an_idle_connection_is_closed_after_its_answer(short: bool) -> Non
         assert server.intake.refusals == []
 
 
-async def test_half_a_body_gets_408_and_leaves_nothing(short: bool) -> None:
-    async with serving(short=short, body_idle_s=0.05) as server:
+async def test_half_a_body_gets_408_and_leaves_nothing() -> None:
+    async with serving(body_idle_s=0.05) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 10\r\n\r\nabc")
         assert (await client.response()).status == 408
@@ -66,8 +64,8 @@ async def test_a_chunk_that_never_comes_gets_408() -> None:
         assert (await server.ask(head)).status == 408
 
 
-async def test_a_dripping_body_ends_at_the_total(short: bool) -> None:
-    async with serving(short=short, body_idle_s=LONG, body_total_s=0.1) as server:
+async def test_a_dripping_body_ends_at_the_total() -> None:
+    async with serving(body_idle_s=LONG, body_total_s=0.1) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 999\r\n\r\n")
 
@@ -82,8 +80,8 @@ async def test_a_dripping_body_ends_at_the_total(short: bool) -> None:
         await dripping
 
 
-async def test_a_late_answer_is_503_and_the_work_goes_on(short: bool) -> None:
-    async with serving(short=short, answer_s=0.05) as server:
+async def test_a_late_answer_is_503_and_the_work_goes_on() -> None:
+    async with serving(answer_s=0.05) as server:
         server.intake.gate = asyncio.Event()
         answer = await server.ask(post())
         assert (answer.status, answer.headers["retry-after"], answer.closed) == (503, "5", True)
@@ -93,21 +91,21 @@ async def test_a_late_answer_is_503_and_the_work_goes_on(short: bool) -> None:
         assert len(server.intake.accepted) == 1
 
 
-async def test_the_answer_is_due_from_the_last_byte_not_the_first(short: bool) -> None:
-    async with serving(short=short, answer_s=0.02, body_idle_s=0.2) as server:
+async def test_the_answer_is_due_from_the_last_byte_not_the_first() -> None:
+    async with serving(answer_s=0.02, body_idle_s=0.2) as server:
         assert (await server.ask(H + b"Content-Length: 2\r\n\r\n{")).status == 408
 
 
-async def test_a_peer_that_never_closes_is_dropped_after_lingering(short: bool) -> None:
-    async with serving(short=short, body_idle_s=0.05, linger_s=0.05) as server:
+async def test_a_peer_that_never_closes_is_dropped_after_lingering() -> None:
+    async with serving(body_idle_s=0.05, linger_s=0.05) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 10\r\n\r\nabc")
         assert await client.rest()  # the answer, and our side closed; the client's stays open
-        await until(lambda: server.listener.connections == 0)
+        await until(lambda: len(server.wire.open) == 0)
 
 
-async def test_what_comes_while_lingering_is_not_read_as_a_request(short: bool) -> None:
-    async with serving(short=short, linger_s=LONG) as server:
+async def test_what_comes_while_lingering_is_not_read_as_a_request() -> None:
+    async with serving(linger_s=LONG) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 5000\r\n\r\n")
         assert (await client.response()).status == 413
@@ -116,8 +114,8 @@ async def test_what_comes_while_lingering_is_not_read_as_a_request(short: bool) 
         assert server.intake.accepted == []
 
 
-async def test_connections_of_one_address_are_counted(short: bool) -> None:
-    async with serving(short=short, connections_per_address=2, peers=_Strangers()) as server:
+async def test_connections_of_one_address_are_counted() -> None:
+    async with serving(connections_per_address=2, peers=_Strangers()) as server:
         first, second = await server.connect(), await server.connect()
         for client in (first, second):
             await client.send(post())
@@ -133,8 +131,8 @@ async def test_connections_of_one_address_are_counted(short: bool) -> None:
         assert (await fourth.response()).status == 200
 
 
-async def test_loopback_is_not_counted(short: bool) -> None:
-    async with serving(short=short, connections_per_address=1) as server:
+async def test_loopback_is_not_counted() -> None:
+    async with serving(connections_per_address=1) as server:
         for client in [await server.connect() for _ in range(3)]:
             await client.send(post())
             assert (await client.response()).status == 200
@@ -145,21 +143,3 @@ class _Strangers(Peers):
 
     def unbounded(self, address: str) -> bool:
         return False
-
-
-def test_uvicorn_still_has_what_we_build_on() -> None:
-    """Its protocol is not a public interface: a release that changes it must fail here first."""
-    names = (
-        "connection_made connection_lost data_received eof_received on_message_begin on_url "
-        "on_header on_headers_complete on_body on_message_complete on_response_complete "
-        "_start_asgi_task shutdown"
-    )
-    for name in names.split():
-        assert callable(getattr(HttpToolsProtocol, name)), name
-    made = set(HttpToolsProtocol.__init__.__code__.co_names)
-    assert {"transport", "flow", "pipeline", "cycle", "headers", "parser", "loop"} <= made
-    assert {"server_state", "client", "scheme", "expect_100_continue"} <= made
-    cycle = set(RequestResponseCycle.__init__.__code__.co_names)
-    assert {"transport", "disconnected", "keep_alive", "message_event"} <= cycle
-    assert {"more_body", "response_started", "response_complete"} <= cycle
-    assert issubclass(WireProtocol, HttpToolsProtocol)

@@ -11,10 +11,11 @@ from typing import Any, cast
 import pytest
 
 from router.clock import Clock, SystemClock
+from router.intake.reply import Reply
 from router.web.budget import Budget
-from router.web.client_address import Peers
+from router.web.ingest import Ingest
 from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, TURN_S, IngestGroup
-from router.web.small_post import SMALL_BYTES, SmallPost
+from router.web.wire_request import SMALL_BYTES, WireRequest
 from tests.unit.web.wire_client import Entry, FakeIntake, Server, serving
 from tests.unit.web.wire_requests import PATH, post
 from tests.waiting import until
@@ -32,17 +33,11 @@ async def server() -> AsyncIterator[Server]:
 class Sender:
     """A connection as the group sees it: what it was answered, in which order."""
 
-    peer = "192.0.2.1"
-
     def __init__(self, heard: list[tuple[bytes, int]]) -> None:
         self.heard = heard
-        self.late = False
 
-    def is_late(self) -> bool:
-        return self.late
-
-    def answer_small(self, post: SmallPost, answer: bytes, *, close: bool) -> None:
-        self.heard.append((post.body[:9].rstrip(b"."), int(answer[9:12])))
+    def answer(self, request: WireRequest, reply: Reply) -> None:
+        self.heard.append((request.body[:9].rstrip(b"."), reply.status))
 
 
 class Costly(SystemClock):
@@ -63,19 +58,19 @@ class Group:
         self.intake, self.heard = FakeIntake(), list[tuple[bytes, int]]()
         self.budget = Budget(limit, 1.0)
         given: Any = self.intake
-        self.real = IngestGroup(
-            given,
-            clock=clock or Costly(),
-            peers=Peers(),
-            budget=self.budget,
-            alone_s=alone_s,
+        clock = clock or Costly()
+        self.door = door = Ingest(given, clock=clock, budget=self.budget)
+        self.real = door.group = IngestGroup(
+            door, given, door._inbound, clock=clock, alone_s=alone_s
         )
 
-    def offer(self, endpoint: str, text: str, size: int = 0) -> SmallPost:
-        entry: Any = Entry(endpoint)
-        made = SmallPost(Sender(self.heard), self.real, entry, (PATH, b""), [])
+    def offer(self, endpoint: str, text: str, size: int = 0) -> WireRequest:
+        made = WireRequest("POST", (PATH, b""), (), "192.0.2.1")
+        sender: Any = Sender(self.heard)
+        made.connection, made.endpoint = sender, Entry(endpoint)
+        made.whole_since = asyncio.get_running_loop().time()
         made.body, made.more_body = text.encode().ljust(size, b"."), False
-        self.real.offer(made)
+        self.door.offer(made)
         return made
 
     async def answered(self, count: int) -> list[bytes]:
@@ -98,7 +93,7 @@ async def test_no_empty_group_follows_one_that_began_late() -> None:
     group = Group(alone_s=0.0)
     group.offer("x", "1")
     await group.answered(1)
-    await until(lambda: not group.real.tasks)
+    await until(lambda: not group.door.tasks)
     assert group.intake.groups == [1]
 
 
@@ -173,7 +168,7 @@ async def test_one_that_takes_longer_than_a_turn_has_one() -> None:
 async def test_who_became_late_while_others_were_judged_is_refused() -> None:
     group = judged_for(2 * TURN_S)
     first, second = group.offer("x", "1"), group.offer("x", "2")
-    group.intake.judging = lambda _arrival: setattr(second.connection, "late", True)
+    group.intake.judging = lambda _arrival: setattr(second, "whole_since", -1.0)
     await group.answered(2)
     assert group.heard == [(b"2", 503), (b"1", 200)]
     assert first.answered
@@ -300,8 +295,8 @@ async def test_a_fault_before_anybody_was_looked_at_is_503_for_each_too() -> Non
     assert group.heard == [(b"0", 503), (b"1", 503), (b"2", 503)]
 
 
-async def test_a_usual_push_needs_no_application(server: Server) -> None:
-    """Whole, in pieces, with a query: all through the group; chunked or larger: not."""
+async def test_small_bodies_go_in_groups_however_they_are_sent(server: Server) -> None:
+    """Whole, in pieces, chunked, with a query; a larger one goes by itself."""
     client = await server.connect()
     for data in (post(), post(path=b"/wh_x?a=1"), post(b"x" * SMALL_BYTES)):
         await client.send(data)
@@ -310,12 +305,12 @@ async def test_a_usual_push_needs_no_application(server: Server) -> None:
     await until(lambda: server.budget.used == 4)
     await client.send(b"cd")
     assert (await client.response()).status == 200
-    assert server.intake.groups == [1, 1, 1, 1]
     await client.send(H + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
     assert (await client.response()).status == 200
+    assert server.intake.groups == [1] * 5
     await client.send(post(b"y" * (SMALL_BYTES + 1)))
     assert (await client.response()).status == 200
-    assert server.intake.groups == [1, 1, 1, 1]
+    assert server.intake.groups == [1] * 5
     bodies = [request.body for request in server.intake.accepted][:5]
     assert bodies == [b"{}", b"{}", b"x" * SMALL_BYTES, b"abcd", b"{}"]
     assert [request.query_string for request in server.intake.accepted][1] == b"a=1"
@@ -327,12 +322,12 @@ async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
         assert server.budget.take_whole(900)
         client = await server.connect()
         await client.send(H + b"Content-Length: 4\r\n\r\nab")
-        await until(lambda: server.budget.waiting == 1)
+        await until(lambda: len(server.budget._waiting) == 1)
         await client.send(b"cd")
         server.budget.give(900)
         assert (await client.response()).status == 200
         assert [request.body for request in server.intake.accepted] == [b"abcd"]
-        assert (server.intake.groups, server.budget.used) == ([], 0)
+        assert server.budget.used == 0
 
 
 async def test_who_hangs_up_while_it_is_committed_has_delivered(server: Server) -> None:
@@ -343,7 +338,7 @@ async def test_who_hangs_up_while_it_is_committed_has_delivered(server: Server) 
     link = client.writer.get_extra_info("socket")
     link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
     await client.close()
-    await until(lambda: server.listener.connections == 0)
+    await until(lambda: len(server.wire.open) == 0)
     server.intake.gate.set()
     await server.intake.finished.wait()
     await until(lambda: server.budget.used == 0)
@@ -354,9 +349,9 @@ async def test_an_idle_connection_holds_no_request(server: Server) -> None:
     client = await server.connect()
     await client.send(post(b"x" * SMALL_BYTES))
     assert (await client.response()).status == 200
-    (connection,) = server.listener._server.server_state.connections
-    assert connection.cycle is None
-    assert not [one for one in vars(connection).values() if isinstance(one, SmallPost)]
+    (connection,) = server.wire.open
+    assert connection._requests == []
+    assert not [one for one in vars(connection).values() if isinstance(one, WireRequest)]
 
 
 @pytest.fixture
@@ -373,7 +368,7 @@ async def test_a_connection_that_is_gone_waits_for_no_collection(
     server: Server, method: bytes
 ) -> None:
     client = await server.connect()
-    connections = server.listener._server.server_state.connections
+    connections = server.wire.open
     await until(lambda: len(connections) == 1)
     gone = [weakref.ref(one) for one in connections]
     await client.send(post(method=method))
@@ -389,10 +384,10 @@ async def test_stopping_waits_for_every_group_that_is_to_come() -> None:
         clients = [await server.connect() for _ in range(GROUP_MAX + 3)]
         for client in clients:
             await client.send(post())
-        connections = server.listener._server.server_state.connections
-        await until(lambda: len([c for c in connections if c.cycle]) == len(clients))
+        connections = server.wire.open
+        await until(lambda: len([c for c in connections if c._requests]) == len(clients))
         stopping = asyncio.create_task(server.listener.stop(30))
-        await until(lambda: not server.listener._server.started)
+        await until(lambda: server.listener._server is None)
         server.intake.gate.set()
         answers = [await client.response() for client in clients]
         assert {(answer.status, answer.closed) for answer in answers} == {(200, True)}

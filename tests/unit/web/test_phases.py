@@ -7,67 +7,56 @@ from typing import Any
 
 import msgspec
 import pytest
-from uvicorn.server import ServerState
 
+from router.intake.reply import Reply
 from router.model.settings import Limits
+from router.web.budget import Budget
 from router.web.connections import Wire
+from router.web.door import Door
+from router.web.load_shedding import LoadShedder
 from router.web.phases import PHASES
-from router.web.protocol import WireProtocol
-from router.web.server import _config
-from router.web.small_post import SmallPost
+from router.web.protocol import PIPELINED_MAX, WireProtocol
+from router.web.wire_request import WireRequest
 from tests.fake_transport import FakeTransport
 from tests.sim.loop import simulate
-from tests.unit.web.wire_client import Entry
-from tests.unit.web.wire_requests import PATH, post
+from tests.unit.web.wire_requests import post
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 SECONDS = Limits(header_s=3, keep_alive_s=7, body_idle_s=5, body_total_s=11, answer_s=13)
 LINGER_S = 2.0
 
 
-class Silent:
-    """Takes small POSTs and keeps them."""
+class Silent(Door):
+    """Takes requests and keeps them."""
 
     def __init__(self) -> None:
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.posts: list[SmallPost] = []
+        super().__init__(Budget(1000, 1.0), LoadShedder())
+        self.requests: list[WireRequest] = []
+        self.refused: list[tuple[str, int]] = []
 
-    def endpoint(self, raw_path: bytes) -> Any:
-        return Entry() if raw_path == PATH else None
+    def admit(self, request: WireRequest) -> None:
+        request.body_max = 1000
 
-    def hold(self, post: SmallPost, size: int) -> bool:
-        return True
+    def count_refusal(self, raw_path: bytes, word: str, status: int, peer: str) -> None:
+        self.refused.append((word, status))
 
-    def release(self, post: SmallPost) -> None:
-        return
-
-    def offer(self, post: SmallPost) -> None:
-        self.posts.append(post)
+    def offer(self, request: WireRequest) -> None:
+        self.requests.append(request)
 
 
 class World:
     """One connection from its start; times are seconds from there."""
 
     def __init__(self) -> None:
-        self.group = Silent()
-        self.refused: list[tuple[str, int]] = []
-        wire = Wire(
-            SECONDS,
-            refused=lambda _path, word, status, _peer: self.refused.append((word, status)),
-            linger_s=LINGER_S,
-            group=self.group,
-        )
-        self.protocol = WireProtocol(
-            config=_config(self._begins, wire),
-            server_state=ServerState(),
-            app_state={},
-            wire=wire,
-        )
-        self.start = self.protocol.loop.time()
+        self.door = Silent()
+        self.refused = self.door.refused
+        self.protocol = WireProtocol(Wire(SECONDS, self.door, linger_s=LINGER_S))
+        self.time = asyncio.get_running_loop().time
+        self.start = self.time()
         self.link = FakeTransport(self.protocol)
 
     async def at(self, seconds: float, data: bytes = b"") -> None:
-        await asyncio.sleep(self.start + seconds - self.protocol.loop.time())
+        await asyncio.sleep(self.start + seconds - self.time())
         if data:
             self.link.arrives(data)
         await asyncio.sleep(0)
@@ -82,13 +71,11 @@ class World:
         assert self.link.how == how
 
     def answer(self) -> None:
-        self.protocol.answer_small(self.group.posts[-1], b"HTTP/1.1 200 OK\r\n\r\n", close=False)
+        self.door.requests[-1].answer(Reply(200, b""))
 
-    async def _begins(self, scope: Any, receive: Any, send: Any) -> None:
-        """The application: half an answer."""
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"half", "more_body": True})
-        await asyncio.Event().wait()
+    def half_an_answer(self) -> None:
+        request = self.door.requests[-1]
+        request.connection.send(request, b"HTTP/1.1 200 OK\r\n\r\nhalf", end=False)
 
 
 async def nothing_yet(world: World) -> None:
@@ -122,7 +109,7 @@ async def half_a_small_body(world: World) -> None:
     await world.at(4, b"c")
     await world.ends(9, b"408", "half closed")
     assert world.refused == [("body_timeout", 408)]
-    assert world.group.posts == []
+    assert world.door.requests == []
 
 
 async def a_dripping_body(world: World) -> None:
@@ -137,13 +124,14 @@ async def a_whole_small_post(world: World) -> None:
     await world.at(3, b"}")
     await world.ends(16, b"503", "half closed")
     assert world.refused == [("timeout", 503)]
-    assert [post.disconnected for post in world.group.posts] == [True]
+    assert [post.disconnected for post in world.door.requests] == [True]
 
 
 async def half_an_answer(world: World) -> None:
     await world.at(1, b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n")
     await world.at(2)
-    assert world.link.sent.endswith(b"half\r\n")
+    world.half_an_answer()
+    assert world.link.sent.endswith(b"half")
     world.protocol.pause_writing()
     await world.at(10)
     world.protocol.resume_writing()
@@ -151,6 +139,17 @@ async def half_an_answer(world: World) -> None:
     world.protocol.pause_writing()
     await world.ends(73, b"", "closed")
     assert world.refused == [("timeout", 503)]
+
+
+async def answers_that_are_not_read(world: World) -> None:
+    """Nothing more is begun for one who asks and does not read."""
+    await world.at(1, post() + post())
+    world.protocol.pause_writing()
+    world.answer()
+    await world.at(2, post())
+    assert len(world.door.requests) == 1
+    await world.ends(14, b"", "closed")
+    assert len(world.door.requests) == 1
 
 
 async def a_refusal(world: World) -> None:
@@ -168,7 +167,7 @@ LIVES = {
     "no further request": (no_further_request,),
     "half a body": (half_a_small_body, a_dripping_body),
     "a whole request without an answer": (a_whole_small_post,),
-    "half an answer of which the sender takes nothing": (half_an_answer,),
+    "half an answer of which the sender takes nothing": (half_an_answer, answers_that_are_not_read),
     "a refusal that is out": (a_refusal,),
 }
 
@@ -183,6 +182,19 @@ def test_a_phase_ends(life: Callable[[World], Any]) -> None:
     simulate(lived(), random.Random(1))
 
 
+def test_so_many_requests_of_one_chunk_are_answered() -> None:
+    async def lived() -> None:
+        world = World()
+        await world.at(1, post() * (PIPELINED_MAX + 9))
+        for _ in range(PIPELINED_MAX):
+            world.answer()
+        assert world.link.sent.count(b"HTTP/1.1 200 ") == PIPELINED_MAX
+        assert world.refused == [("busy", 503)]
+        world.link.lose()
+
+    simulate(lived(), random.Random(1))
+
+
 def test_every_row_is_lived_through() -> None:
     assert [phase.name for phase in PHASES if phase.name not in LIVES] == []
     assert len(LIVES) == len(PHASES)
@@ -190,5 +202,6 @@ def test_every_row_is_lived_through() -> None:
 
 @pytest.mark.parametrize("setting", ["header_s", "keep_alive_s", "body_idle_s", "answer_s"])
 def test_no_deadline_passes_between_two_looks(setting: str) -> None:
-    assert Wire(msgspec.structs.replace(SECONDS, **{setting: 1.5}), linger_s=2).step_s == 1.5
-    assert Wire(SECONDS, linger_s=0.5).step_s == 0.5
+    limits, door = msgspec.structs.replace(SECONDS, **{setting: 1.5}), Silent()
+    assert Wire(limits, door, linger_s=2).step_s == 1.5
+    assert Wire(SECONDS, door, linger_s=0.5).step_s == 0.5

@@ -39,8 +39,8 @@ def test_an_address_of_another_machine_is_refused() -> None:
         bind("192.0.2.1:0")
 
 
-async def test_a_v4_sender_on_a_v6_socket_keeps_its_address(short: bool) -> None:
-    async with serving(short=short, listen="[::]:0") as server:
+async def test_a_v4_sender_on_a_v6_socket_keeps_its_address() -> None:
+    async with serving(listen="[::]:0") as server:
         port = server.listener.bound[1]
         client = Client(*await asyncio.open_connection("127.0.0.1", port))
         await client.send(post())
@@ -49,13 +49,13 @@ async def test_a_v4_sender_on_a_v6_socket_keeps_its_address(short: bool) -> None
         await client.close()
 
 
-async def test_two_listeners_share_the_loop(short: bool) -> None:
-    async with serving(short=short) as one, serving(short=short) as two:
+async def test_two_listeners_share_the_loop() -> None:
+    async with serving() as one, serving() as two:
         assert (await one.ask(post())).status == (await two.ask(post())).status == 200
 
 
-async def test_stopping_lets_a_request_finish_and_takes_no_new_one(short: bool) -> None:
-    async with serving(short=short) as server:
+async def test_stopping_lets_a_request_finish_and_takes_no_new_one() -> None:
+    async with serving() as server:
         server.intake.gate = asyncio.Event()
         client = await server.connect()
         await client.send(post())
@@ -70,8 +70,8 @@ async def test_stopping_lets_a_request_finish_and_takes_no_new_one(short: bool) 
         await stopping
 
 
-async def test_stopping_closes_idle_connections(short: bool) -> None:
-    async with serving(short=short, keep_alive_s=30) as server:
+async def test_stopping_closes_idle_connections() -> None:
+    async with serving(keep_alive_s=30) as server:
         client = await server.connect()
         await client.send(post())
         await client.response()
@@ -79,11 +79,11 @@ async def test_stopping_closes_idle_connections(short: bool) -> None:
         assert await client.rest() == b""
 
 
-async def test_who_has_just_connected_is_answered_before_the_end(short: bool) -> None:
+async def test_who_has_just_connected_is_answered_before_the_end() -> None:
     """The request was on its way: closing now would refuse it without a word."""
-    async with serving(short=short) as server:
+    async with serving() as server:
         client = await server.connect()
-        await until(lambda: server.listener.connections == 1)
+        await until(lambda: len(server.wire.open) == 1)
         stopping = asyncio.create_task(server.listener.stop(30))
         await asyncio.sleep(0)
         await client.send(post())
@@ -93,13 +93,13 @@ async def test_who_has_just_connected_is_answered_before_the_end(short: bool) ->
 
 
 @pytest.mark.parametrize("said", [15, -2])
-async def test_who_is_about_to_ask_is_answered_before_the_end(short: bool, said: int) -> None:
+async def test_who_is_about_to_ask_is_answered_before_the_end(said: int) -> None:
     """Of a request's head, and of its body, a part had come."""
-    async with serving(short=short) as server:
+    async with serving() as server:
         client = await server.connect()
-        await until(lambda: server.listener.connections == 1)
+        await until(lambda: len(server.wire.open) == 1)
         await client.send(post()[:said])
-        [connection] = server.listener._server.server_state.connections
+        [connection] = server.wire.open
         assert isinstance(connection, WireProtocol)
         await until(lambda: connection._at.served)
         stopping = asyncio.create_task(server.listener.stop(30))
@@ -112,22 +112,20 @@ async def test_who_is_about_to_ask_is_answered_before_the_end(short: bool, said:
 
 
 @pytest.mark.long
-async def test_who_says_nothing_does_not_hold_up_the_end(short: bool) -> None:
-    async with serving(short=short) as server:
+async def test_who_says_nothing_does_not_hold_up_the_end() -> None:
+    async with serving() as server:
         client = await server.connect()
-        await until(lambda: server.listener.connections == 1)
+        await until(lambda: len(server.wire.open) == 1)
         await server.listener.stop(30)
         assert await client.rest() == b""
 
 
-async def test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener(
-    short: bool,
-) -> None:
+async def test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener() -> None:
     """Who comes between two listeners waits in it, and is too late for neither."""
     with bind("127.0.0.1:0") as held:
         held.listen()
         place = held.getsockname()[:2]
-        async with serving(short=short, held=held.dup()) as server:
+        async with serving(held=held.dup()) as server:
             assert server.listener.bound == place
             assert (await server.ask(post())).status == 200
         waiting = Client(*await asyncio.open_connection(*place))
@@ -135,17 +133,17 @@ async def test_a_socket_that_was_given_is_listened_on_and_outlives_the_listener(
         between = time.monotonic() + 2 * CROWDED_S
         while time.monotonic() < between:
             pass
-        async with serving(short=short, held=held.dup()) as server:
+        async with serving(held=held.dup()) as server:
             assert (await waiting.response()).status == 200
-            [connection] = server.listener._server.server_state.connections
+            [connection] = server.wire.open
             assert isinstance(connection, WireProtocol)
             assert connection._at.whole_since >= server.wire.opened_at
         await waiting.close()
 
 
-async def test_stopping_is_bounded(short: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_stopping_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     """And what it breaks off is no fault of anybody: the log has no traceback of it."""
-    async with serving(short=short, answer_s=30) as server:
+    async with serving(answer_s=30) as server:
         server.intake.gate = asyncio.Event()
         client = await server.connect()
         await client.send(post())
@@ -153,7 +151,7 @@ async def test_stopping_is_bounded(short: bool, caplog: pytest.LogCaptureFixture
         await server.listener.stop(0.05)
         assert await client.rest() == b""
         assert server.intake.accepted == []
-        await until(lambda: server.listener.connections == 0)
+        await until(lambda: len(server.wire.open) == 0)
     assert caplog.records == []
 
 
@@ -163,12 +161,12 @@ async def test_stopping_twice_is_harmless() -> None:
         await server.listener.stop(1)
 
 
-async def test_signals_stay_ours(short: bool) -> None:
+async def test_signals_stay_ours() -> None:
     loop = asyncio.get_running_loop()
     came = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, came.set)
     try:
-        async with serving(short=short) as server:
+        async with serving() as server:
             os.kill(os.getpid(), signal.SIGTERM)
             await came.wait()
             assert (await server.ask(post())).status == 200

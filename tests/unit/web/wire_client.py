@@ -16,7 +16,7 @@ from router.model.settings import Limits
 from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import Wire
-from router.web.ingest import IngestApp
+from router.web.ingest import Ingest
 from router.web.server import Listener
 from tests.unit.web.wire_requests import PATH
 
@@ -166,7 +166,6 @@ async def serving(
     peers: Peers | None = None,
     linger_s: float = 1.0,
     listen: str = "127.0.0.1:0",
-    short: bool = True,
     tls: ssl.SSLContext | None = None,
     held: socket.socket | None = None,
     **limits: Any,
@@ -176,10 +175,9 @@ async def serving(
     intake = FakeIntake()
     peers = peers or Peers(trusted)
     budget = Budget(given.in_flight_bytes, given.in_flight_wait_s)
-    app = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
-    group = app.group if short else None
-    wire = Wire(given, peers=peers, refused=app.refused_on_wire, linger_s=linger_s, group=group)
-    listener = Listener(app.serve, listen, wire, tls, held)
+    door = Ingest(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
+    wire = Wire(given, door, peers=peers, linger_s=linger_s)
+    listener = Listener(listen, wire, tls, held)
     await listener.start()
     server = Server(intake, listener, wire, budget, [])
     try:

@@ -9,7 +9,7 @@ import pytest
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.store_address import SqliteFile, StoreAddress
 from router.store.protocol import Store
-from router.wiring.launch import _keep_apart, _serve
+from router.wiring.launch import _keep_apart, run
 from router.wiring.live import GenerationSource
 from router.wiring.rules import Overrides
 from router.wiring.serve_options import ServeOptions
@@ -74,7 +74,7 @@ async def test_a_database_that_is_away_ends_the_start_and_it_is_said_what_to_do(
     source = GenerationSource(rules, environ={}, dev=False, overrides=overrides)
     options = ServeOptions(rules=rules, dev=False, dry=False, overrides=overrides)
     with pytest.raises(StoreUnavailable) as raised:
-        await _serve(options, source, source.build())
+        await run(options, source, source.build())
     said = str(raised.value)
     assert said.startswith("postgresql://127.0.0.1:1/ledger cannot be reached: ")
     assert "start it again" in said

@@ -13,11 +13,14 @@ from router.model.settings import Limits
 from router.operator.requests import RATE, By
 from router.web.admin.api import admin_api
 from router.web.admin.app import AdminApp
+from router.web.admin.asgi import AsgiDoor
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import ANYONE, NOBODY, Caller, Callers
 from router.web.admin.request import AdminRequest, question
+from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import Wire
+from router.web.load_shedding import LoadShedder
 from router.web.server import Listener
 from tests.clocks import ManualClock
 from tests.unit.web.admin.rig import HERE, HOST, STRANGER, TOKENS, Rig, called
@@ -165,7 +168,8 @@ async def test_one_refused_request_by_id_or_the_last(rig: Rig) -> None:
 async def test_it_answers_on_a_socket(rig: Rig) -> None:
     """Through Litestar and the wire, as everybody meets it."""
     bearer = f"Authorization: Bearer {TOKEN}"
-    listener = Listener(rig.admin.serve, "127.0.0.1:0", Wire(Limits()))
+    door = AsgiDoor(rig.admin.serve, Budget(1000, 1.0), LoadShedder())
+    listener = Listener("127.0.0.1:0", Wire(Limits(), door))
     await listener.start()
     try:
         for head, status in (
