@@ -29,7 +29,7 @@ class Way(msgspec.Struct, frozen=True):
     where: str
 
 
-class Alerts(msgspec.Struct, frozen=True):
+class AlertTexts(msgspec.Struct, frozen=True):
     """What is told, and when; how somebody is told."""
 
     events: dict[str, str]
@@ -43,7 +43,7 @@ def make(*, file: str | None, to: str, address: str | None, as_json: bool) -> No
     Raises:
         UsageError: an e-mail without an address or a file, or the file is there already.
     """
-    alerts = filling("alerts.yaml", Alerts)
+    alerts = filling("alerts.yaml", AlertTexts)
     text, variable = _text(alerts, to, address), alerts.ways[to].variable
     if file is None:
         if address is not None:
@@ -68,7 +68,7 @@ def _write(path: Path, text: str) -> None:
     write_new(path, text)
 
 
-def _text(alerts: Alerts, to: str, address: str | None) -> str:
+def _text(alerts: AlertTexts, to: str, address: str | None) -> str:
     """The file's text. Raises UsageError: an e-mail needs an address, and only one can have it."""
     way = alerts.ways[to]
     if (address is not None) != ("ADDRESS" in way.action):
