@@ -11,7 +11,7 @@ from router.cli.options import Options, is_given, place_options
 from router.cli.output import print_exact
 from router.cli.paging import paged
 from router.errors import NotFound, UsageError
-from router.rules.explain_json import event_json
+from router.rules.explain_words import event_json
 
 
 @click.command()

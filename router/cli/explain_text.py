@@ -21,7 +21,7 @@ from router.rules.explain import (
     near_misses,
 )
 from router.rules.explain_words import passed_words, short
-from router.rules.gone_values import GONE
+from router.rules.redacting import GONE
 from router.rules.smallest_change import SmallestChange
 from router.web.pages.shown import dedupe, verified
 

@@ -32,11 +32,11 @@ class Likeness(msgspec.Struct, frozen=True):
 
 
 class RulesAlike:
-    """The rules of one file that were found right."""
+    """The rules of one file that were found `right`, by what they are like."""
 
     def __init__(self) -> None:
         self._free: dict[_Outline, tuple[bool, ...]] = {}
-        self._right: set[tuple[_Outline, tuple[str, ...]]] = set()
+        self.right: set[Likeness | None] = set()
 
     def likeness(
         self, rule: CompiledRule, written: Sequence[Written], scenes: Sequence[Scene]
@@ -45,29 +45,19 @@ class RulesAlike:
         if any(condition.test is None for condition in rule.match):
             return None
         kinds = [(action.id, action.kind) for action in rule.actions]
-        places = [(w.place, _outline_of(w)) for w in written]
+        places: list[tuple[str, str]] = []
+        texts: list[str] = []
+        for one in written:
+            if isinstance(one.compiled, Expression):
+                places.append((one.place, one.compiled.outline))
+                texts += one.compiled.compared
+            else:
+                places.append((one.place, one.text.value))
         outline = (id(scenes), *kinds, *places)
-        texts = [
-            t for w in written if isinstance(w.compiled, Expression) for t in w.compiled.compared
-        ]
         if (free := self._free.get(outline)) is None:
             free = self._free[outline] = tuple(_free(written, scenes))
         each = zip(texts, free, strict=True)
         return Likeness(outline, tuple([_form(t) if is_free else t for t, is_free in each]))
-
-    def is_right(self, likeness: Likeness | None) -> bool:
-        """Whether one like it was found right."""
-        return likeness is not None and (likeness.outline, likeness.texts) in self._right
-
-    def found_right(self, likeness: Likeness | None) -> None:
-        """Nothing is wrong with one that is like this."""
-        if likeness is not None:
-            self._right.add((likeness.outline, likeness.texts))
-
-
-def _outline_of(written: Written) -> str:
-    compiled = written.compiled
-    return compiled.outline if isinstance(compiled, Expression) else written.text.value
 
 
 def _form(text: str) -> str:
@@ -81,20 +71,13 @@ def _form(text: str) -> str:
 
 def _free(written: Sequence[Written], scenes: Sequence[Scene]) -> Iterator[bool]:
     """Of each text that is compared, whether nothing is known of what it is compared with."""
-    trees = [tree for w in written for tree in _trees(w)]
-    paths = [path for tree in trees for path in _paths(tree)]
+    paths = [path for w in written for one, _ in w.expressions for path in _paths(one.tree)]
     for one in written:
         if isinstance(one.compiled, Expression):
             fields = dict(_compared(one.compiled.tree))
             for start in compared_at(one.compiled.text):
                 path = fields.get(start)
                 yield path is not None and _alone(path, paths) and _unknown(path, scenes)
-
-
-def _trees(written: Written) -> Iterator[Node]:
-    compiled = written.compiled
-    parts = [compiled] if isinstance(compiled, Expression) else compiled.parts
-    return (part.tree for part in parts if isinstance(part, Expression))
 
 
 def _compared(node: Node) -> Iterator[tuple[int, Path]]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import msgspec
 
 from router.config import targets
-from router.config.answer_schema import AnswerEntry
 from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
+from router.config.schema import AnswerEntry
 from router.errors import RenderError
 from router.expressions import compile_template
 from router.kinds.templates import texts_in

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from router.config.context import LoadContext
 from router.config.environment import setting
 from router.config.schema import ApiEntry, EndpointEntry
-from router.config.settings import parsed_url, ranges
+from router.config.settings import plain_url, ranges
 from router.model.settings import PUBLISHED, Api, Endpoint
 from router.providers import Provider
 from router.providers.api import ApiRule
@@ -111,14 +111,7 @@ def bases_of(
 
 def checked_base(context: LoadContext, text: SourceText) -> str:
     """The address of an API, without the slash at its end."""
-    url = parsed_url(text.value)
-    if url is None or url.query or url.fragment or url.username is not None or "{" in text.value:
-        context.error(
-            "bad-url",
-            f"'{text.shown}' is not an address like 'https://example-shop.test'",
-            text,
-        )
-    return text.value.rstrip("/")
+    return plain_url(context, text, "example-shop.test", braces=False).rstrip("/")
 
 
 def _foreign(context: LoadContext, message: str, entry: EndpointEntry, key: str) -> None:

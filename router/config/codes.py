@@ -250,7 +250,6 @@ SECTIONS: dict[str, dict[str, Code]] = {
 }
 CODES: dict[str, Code] = {k: v for table in SECTIONS.values() for k, v in table.items()}
 
-
 _ROUTER = Path(__file__).parents[1]
 _PLACES = (_ROUTER / "pages", _ROUTER.parent / "docs" / "codes")
 """Where an installed package and a clone keep the same files (see pyproject.toml)."""

@@ -98,22 +98,13 @@ class LoadContext:
         text: SourceText,
         span: tuple[int, int],
         hint: str | None = None,
+        *,
+        sure: bool = True,
     ) -> None:
-        """An error at some characters of a text's value."""
+        """An error at some characters of a text's value; a warning if it is not `sure`."""
         if not self.report.full:
-            self.report.error(code, message, *self.span(text, span), within(hint, text.node))
-
-    def warning_within(
-        self,
-        code: str,
-        message: str,
-        text: SourceText,
-        span: tuple[int, int],
-        hint: str | None = None,
-    ) -> None:
-        """A warning at some characters of a text's value."""
-        if not self.report.full:
-            self.report.warning(code, message, *self.span(text, span), within(hint, text.node))
+            add = self.report.error if sure else self.report.warning
+            add(code, message, *self.span(text, span), within(hint, text.node))
 
     def span(self, text: SourceText, span: tuple[int, int]) -> tuple[int, int]:
         """Offsets within a text's value as offsets of the file."""

@@ -9,10 +9,10 @@ from router.config import api as apis
 from router.config.context import LoadContext
 from router.config.environment import setting
 from router.config.language import ExpressionSite, Language
-from router.config.providers import is_open, reworked, with_methods
+from router.config.providers import is_open, provider_of, reworked, with_methods
 from router.config.recovery import recovering
 from router.config.schema import DedupeEntry, EndpointEntry
-from router.config.settings import kept, parsed_url, shape
+from router.config.settings import kept, plain_url, shape
 from router.config.spelling import ENDPOINT_ID, ENDPOINTS_TAKEN, ID, PATH
 from router.expressions import Expression
 from router.model.settings import (
@@ -46,13 +46,9 @@ def endpoints(context: LoadContext, server: ServerSettings) -> dict[str, Endpoin
         shape(context, name, ID, "an endpoint")
         if name.value in ENDPOINTS_TAKEN:
             context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
-        if entry.verify is not None and entry.verify.mode is None:
-            own = reworked(context, name.value, entry)
-            context.reworked |= {} if own is None else {entry.node.start: own}
-        base = provider_of(context, entry)
-        if entry.methods is not None and base is not None:
-            own = with_methods(context, name.value, entry, base)
-            context.reworked |= {} if own is None else {entry.node.start: own}
+        for rework in (reworked, with_methods):
+            if (own := rework(context, name.value, entry)) is not None:
+                context.reworked[entry.node.start] = own
         _known_provider(context, entry)
         _secrets_or_unsigned(context, entry)
         context.above_zero(entry)
@@ -80,13 +76,6 @@ def dedupe_keys(context: LoadContext, language: Language) -> dict[str, Expressio
         if (expression := language.expression(entry.dedupe.key, place)) is not None:
             found[name.value] = expression
     return found
-
-
-def provider_of(context: LoadContext, entry: EndpointEntry) -> Provider | None:
-    """The provider an endpoint names, with what its `verify` says, if it exists."""
-    return context.reworked.get(
-        entry.node.start, context.providers.get(entry.provider.value) if entry.provider else None
-    )
 
 
 def used(context: LoadContext, found: Mapping[str, Endpoint]) -> dict[str, Provider]:
@@ -172,14 +161,7 @@ def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple
 def _public_url(context: LoadContext, entry: EndpointEntry, base_url: str) -> str:
     """What the sender was told: the endpoint's own, else the beginning of `base_url`."""
     if (text := setting(context, entry.public_url)) is not None:
-        url = parsed_url(text.value)
-        if url is None or url.query or url.fragment or url.username is not None:
-            context.error(
-                "bad-url",
-                f"'{text.shown}' is not an address like 'https://hooks.example.com/shop'",
-                text,
-            )
-        return text.value
+        return plain_url(context, text, "hooks.example.com/shop")
     provider, given = provider_of(context, entry), context.file.server
     if provider is None or not provider.signs_url or is_open(entry):
         return ""

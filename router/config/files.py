@@ -17,9 +17,7 @@ from router.yaml_source.reading import BYTES_MAX
 TESTS = ".test"
 """What stands before the suffix of a file of tests."""
 
-
 _INCLUDE = re.compile(r"""include["']?\s*:""")
-
 
 NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 

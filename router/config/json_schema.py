@@ -62,7 +62,6 @@ _OFFERED = {
 }
 """Texts for which an editor offers words, but takes others as well."""
 
-
 _OF_A_CASE = {"type": "string", "pattern": r"\{\{\s*each\."}
 """Wherever a test says something, the value of a case may stand."""
 _PLAIN = ("version", "tests", "name")

@@ -1,7 +1,7 @@
 """A rule checked as if it stood in a rules file, without the time that its other rules take."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 import yaml
@@ -62,7 +62,7 @@ def check_rule(ruleset: Ruleset, rule: RuleText) -> CheckedCondition:
     """The rule in place of all rules of a ruleset's file."""
     head = "".join(_kept(ruleset.text))
     text = f"{head.rstrip()}\nrules:\n{rule.text}"
-    files = {name: "".join(_kept(one)) for name, one in _files(ruleset).items()}
+    files = {n: "".join(_kept(one)) for n, one in ruleset.context.get("files", {}).items()}
     env = {k: v for k, v in ruleset.context.get("env", {}).items() if isinstance(v, str)}
     loaded = load(text, path=_FILE, env=env, dev=True, files=KeptFiles(files), thorough=True)
     first = text.count("\n") - rule.text.count("\n") + 1 + rule.line
@@ -100,11 +100,6 @@ def _kept(text: str) -> Iterator[str]:
         end = starts[at + 1][0] if at + 1 < len(starts) else len(text)
         if name not in _LEFT_OUT:
             yield text[start:end].rstrip() + "\n"
-
-
-def _files(ruleset: Ruleset) -> Mapping[str, str]:
-    files: Mapping[str, str] = ruleset.context.get("files", {})
-    return files
 
 
 def _is_plain(condition: str) -> bool:

@@ -124,16 +124,13 @@ class PayloadNames:
     def _unknown(self, kind: Type, name: WrittenName) -> None:
         near = closest(name.value, sorted(kind.fields))
         place = (name.text, (name.start, name.start + len(name.value)), meaning(name.value, near))
-        sure = bool(near) and is_sure(name.value, near[0])
-        if sure and name.by_hand and not kind.partial:
-            message = f"{name.said} has no field '{name.value}'"
-            self.context.error_within("misspelt-field", message, *place)
-        elif near:
-            message = f"{name.said} has no known field '{name.value}'"
-            self.context.warning_within("misspelt-field", message, *place)
+        if near:
+            sure = is_sure(name.value, near[0]) and name.by_hand and not kind.partial
+            message = f"{name.said} has no {'' if sure else 'known '}field '{name.value}'"
+            self.context.error_within("misspelt-field", message, *place, sure=sure)
         elif not kind.partial:
             message = f"no known field '{name.value}' in {name.said}"
-            self.context.warning_within("unknown-field", message, *place)
+            self.context.error_within("unknown-field", message, *place, sure=False)
 
 
 def payload_of(context: LoadContext, node: Node) -> tuple[JSON, str | None]:

@@ -24,7 +24,6 @@ _CALL = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 _ENTRY = re.compile(r"[\w.-]+(:[A-Za-z_]\w*(\.\w+)*)?")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-
 _Given = Table[Any] | None
 
 

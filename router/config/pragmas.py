@@ -92,37 +92,25 @@ class Pragmas:
         named = _CODES.match(self._source.text, match.start(1), match.end(1))
         whole = (match.start(), match.end())
         if named is None:
-            self._report.warning(
-                "pragma-bad",
-                "this pragma names no code",
-                *whole,
-                "write # check: ignore CODE REASON",
-            )
+            self._bad("this pragma names no code", whole, "write # check: ignore CODE REASON")
             return None
         codes = {m[0]: m.span() for m in _CODE.finditer(self._source.text, *named.span())}
         if not self._source.text[named.end() : match.end(1)].strip():
-            self._report.warning(
-                "pragma-bad",
-                "this pragma gives no reason",
-                *whole,
-                "say behind the code why this is meant",
-            )
+            hint = "say behind the code why this is meant"
+            self._bad("this pragma gives no reason", whole, hint)
             return None
         return Pragma({code: span for code, span in codes.items() if self._allowed(code, span)})
 
     def _allowed(self, code: str, span: Span) -> bool:
         if (known := CODES.get(code)) is None:
-            self._report.warning(
-                "pragma-bad",
-                f"there is no code '{shown(code)}'",
-                *span,
-                did_you_mean(code, CODES) or "a reason goes behind the codes",
-            )
+            hint = did_you_mean(code, CODES) or "a reason goes behind the codes"
+            self._bad(f"there is no code '{shown(code)}'", span, hint)
         elif not known.ignorable:
-            self._report.warning(
-                "pragma-bad", f"'{code}' cannot be ignored: the file could not be used", *span
-            )
+            self._bad(f"'{code}' cannot be ignored: the file could not be used", span)
         return known is not None and known.ignorable
+
+    def _bad(self, message: str, span: Span, hint: str | None = None) -> None:
+        self._report.warning("pragma-bad", message, *span, hint)
 
 
 # -- where things are, lines counted from 1 through all files

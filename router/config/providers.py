@@ -40,6 +40,13 @@ def with_own(context: LoadContext) -> Mapping[str, Provider]:
     return ChainMap(context.providers, own) if own else context.providers  # type: ignore[arg-type]
 
 
+def provider_of(context: LoadContext, entry: EndpointEntry) -> Provider | None:
+    """The provider an endpoint names, with what its `verify` says, if it exists."""
+    return context.reworked.get(
+        entry.node.start, context.providers.get(entry.provider.value) if entry.provider else None
+    )
+
+
 def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider | None:
     """
     The provider of an endpoint whose `verify` has keys; None if it cannot be.
@@ -48,7 +55,7 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
     """
     base = context.providers.get(entry.provider.value) if entry.provider else None
     verify = entry.verify
-    if base is None or verify is None or _faulty(verify):
+    if base is None or verify is None or verify.mode is not None or _faulty(verify):
         return None
     if verify.signature is not None and base.definition.bearer:
         return _with_token(context, name, verify, base.definition)
@@ -95,11 +102,11 @@ def _with_token(
     return Provider(msgspec.structs.replace(base, names=names, **ways))
 
 
-def with_methods(
-    context: LoadContext, name: str, entry: EndpointEntry, base: Provider
-) -> Provider | None:
+def with_methods(context: LoadContext, name: str, entry: EndpointEntry) -> Provider | None:
     """The provider of an endpoint that says its `methods`; None, and why, if it cannot."""
-    given = tuple(one.value for one in entry.methods or ())
+    if entry.methods is None or (base := provider_of(context, entry)) is None:
+        return None
+    given = tuple(one.value for one in entry.methods)
     ways = () if is_open(entry) else base.definition.ways
     if any(rule.signs_body or rule.field or rule.body_hash for rule in ways):
         named = entry.provider.value if entry.provider else base.name

@@ -7,7 +7,6 @@ from router.model.settings import Recover
 from router.providers import Provider
 from router.providers import recovering as recovering_senders
 from router.providers.recover import RecoverRule
-from router.yaml_source import SourceText
 
 EVERY_MIN_MS = 60_000
 
@@ -84,18 +83,9 @@ def _hook(context: LoadContext, given: RecoverEntry, rule: RecoverRule) -> str:
             f"like {_forms(rule)}",
         )
         return ""
-    return _checked(context, text, rule)
-
-
-def _checked(context: LoadContext, text: SourceText, rule: RecoverRule) -> str:
-    path = rule.hook_at(text.value)
-    if path is None:
-        context.error(
-            "bad-value",
-            f"'{text.shown}' is no webhook of this sender",
-            text,
-            f"write {_forms(rule)}",
-        )
+    if (path := rule.hook_at(text.value)) is None:
+        message = f"'{text.shown}' is no webhook of this sender"
+        context.error("bad-value", message, text, f"write {_forms(rule)}")
     return path or ""
 
 

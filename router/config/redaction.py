@@ -6,7 +6,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
-from router.config.schema import EndpointEntry
+from router.config.schema import RedactEntry
 from router.expressions.field_paths import FieldPath, field_path
 from router.model.settings import Endpoint, Redact
 from router.yaml_source import SourceText
@@ -24,21 +24,19 @@ def redacting(
     found = dict(endpoints)
     for name, entry in context.file.endpoints or ():
         if entry.redact is not None:
-            redact = _redact(context, language, entry)
+            if not entry.redact.named_fields and not entry.redact.broken:
+                context.error("bad-redact", "'redact' names no field", entry.key_at("redact"))
+            redact = _redact(context, language, entry.redact)
             found[name.value] = msgspec.structs.replace(found[name.value], redact=redact)
     return found
 
 
-def _redact(context: LoadContext, language: Language, entry: EndpointEntry) -> Redact | None:
-    if (given := entry.redact) is None:
-        return None
+def _redact(context: LoadContext, language: Language, given: RedactEntry) -> Redact:
     paths = {
         text.value: path
         for text in given.named_fields
         if (path := _path(context, language, text)) is not None
     }
-    if not given.named_fields and not given.broken:
-        context.error("bad-redact", "'redact' names no field", entry.key_at("redact"))
     when = given.when or 0
     return Redact(
         tuple(paths), tuple(paths.values()), "stored" if when < 0 else "done", max(when, 0)

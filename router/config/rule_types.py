@@ -139,26 +139,27 @@ class Typing:
         if not (scenes := self.scenes.of(texts.senders, texts.rule.events)):
             return
         likeness = self._alike.likeness(texts.rule, texts.written, scenes)
-        if self._alike.is_right(likeness):
+        if likeness in self._alike.right:
             return
         self._silent = True
         self._texts(texts, scenes)
-        if self._silent:
-            self._alike.found_right(likeness)
+        if self._silent and likeness is not None:
+            self._alike.right.add(likeness)
 
     def _texts(self, texts: RuleTexts, scenes: tuple[Scene, ...]) -> None:
         compiled = {id(w.text): w for w in texts.written if w.place == "'match'"}
         entries = texts.entry.match or []
         before, index = self._scenes_of(scenes)
+        conditions = RuleConditions(compiled, index)
         for at, entry in enumerate(entries):
             if at:
-                before = kept(known_after(entries[at - 1], compiled, index, before), before)
-            self._condition(entry, compiled, scenes, before)
+                before = kept(conditions.after(entries[at - 1], before), before)
+            self._condition(entry, conditions, scenes, before)
 
         def known() -> Views:
             if not entries:
                 return before
-            return kept(known_after(entries[-1], compiled, index, before), before)
+            return kept(conditions.after(entries[-1], before), before)
 
         types = {action.id: KINDS[action.kind].result.types for action in texts.rule.actions}
         for written in texts.written:
@@ -174,25 +175,22 @@ class Typing:
     def _condition(
         self,
         entry: ConditionEntry,
-        compiled: Compiled,
+        conditions: "RuleConditions",
         scenes: Sequence[Scene],
         views: Views,
         inside: Inside = (),
     ) -> None:
         """Check one condition, where this is known."""
-        _, index = self._scenes_of(scenes)
         if entry.negated is not None:
-            self._condition(entry.negated, compiled, scenes, views, ("not", *inside))
+            self._condition(entry.negated, conditions, scenes, views, ("not", *inside))
         for one in entry.any_of or ():
-            self._condition(one, compiled, scenes, views, ("any", *inside))
-            views = known_after(one, compiled, index, views, holds=False)
-        written = compiled.get(id(entry.test)) if entry.test is not None else None
-        if written is not None and isinstance(written.compiled, Expression):
-            self._used(written.compiled, scenes)
-            tree = written.compiled.tree
-            near = index.reached(written.compiled, views)
-            found = combined(walked(written.compiled, "verdict", scenes, near), whole=near is views)
-            self._report(written.text, 0, [with_consequence(f, tree, inside) for f in found])
+            self._condition(one, conditions, scenes, views, ("any", *inside))
+            views = conditions.after(one, views, holds=False)
+        if entry.test is not None and (test := conditions.test(entry)) is not None:
+            self._used(test, scenes)
+            tree, near = test.tree, conditions.index.reached(test, views)
+            found = combined(walked(test, "verdict", scenes, near), whole=near is views)
+            self._report(entry.test, 0, [with_consequence(f, tree, inside) for f in found])
             if any(f.code == "always-true" and f.span == span_of(tree) for f in found):
                 self.constant.add(id(entry))
 
@@ -304,40 +302,30 @@ def _consequence(finding: TypeFinding, inside: Inside) -> str:
     return "so " + " and ".join(said)
 
 
-def known_after(
-    entry: ConditionEntry,
-    compiled: Compiled,
-    index: SceneIndex,
-    views: Views,
-    *,
-    holds: bool = True,
-) -> Views:
-    """What is known once a condition has held, or has not."""
-    if entry.negated is not None:
-        return known_after(entry.negated, compiled, index, views, holds=not holds)
-    if entry.any_of is not None:
-        return _after_any(entry.any_of, compiled, index, views, holds=holds)
-    written = compiled.get(id(entry.test)) if entry.test is not None else None
-    if written is None or not isinstance(written.compiled, Expression):
-        return views
-    if holds:
-        views = index.reached(written.compiled, views)
-    return after_condition(written.compiled, views, holds=holds)
+class RuleConditions(msgspec.Struct, frozen=True):
+    """The conditions of one rule as they were compiled, and the index of its scenes."""
 
+    compiled: Compiled
+    index: SceneIndex
 
-def _after_any(
-    entries: Iterable[ConditionEntry],
-    compiled: Compiled,
-    index: SceneIndex,
-    views: Views,
-    *,
-    holds: bool,
-) -> Views:
-    ways: list[Views] = []
-    for entry in entries:
-        if holds:
-            ways.append(known_after(entry, compiled, index, views))
-        views = known_after(entry, compiled, index, views, holds=False)
-    if not holds:
-        return views
-    return either(ways) if ways else views
+    def test(self, entry: ConditionEntry) -> Expression | None:
+        """The expression of a condition that is one, if it is right."""
+        written = self.compiled.get(id(entry.test)) if entry.test is not None else None
+        found = None if written is None else written.compiled
+        return found if isinstance(found, Expression) else None
+
+    def after(self, entry: ConditionEntry, views: Views, *, holds: bool = True) -> Views:
+        """What is known once a condition has held, or has not."""
+        if entry.negated is not None:
+            return self.after(entry.negated, views, holds=not holds)
+        if entry.any_of is not None:
+            ways: list[Views] = []
+            for one in entry.any_of:
+                ways += [self.after(one, views)] if holds else []
+                views = self.after(one, views, holds=False)
+            return either(ways) if ways else views
+        if (test := self.test(entry)) is None:
+            return views
+        return after_condition(
+            test, self.index.reached(test, views) if holds else views, holds=holds
+        )

@@ -32,9 +32,7 @@ def defines(
 
 
 class RuleCompiler:
-    """
-    Compiles the rules of one file; `texts` are what the rules evaluate.
-    """
+    """Compiles the rules of one file; `texts` are what the rules evaluate."""
 
     def __init__(
         self, language: Language, actions: ActionCompiler, senders: EndpointSenders

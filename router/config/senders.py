@@ -7,7 +7,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.config.endpoint_shapes import ShapeFiles
-from router.config.endpoints import provider_of
+from router.config.providers import provider_of
 from router.model.patterns import wildcard
 from router.model.settings import OWN
 from router.providers import Provider, own

@@ -64,8 +64,10 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     entry = entry or ServerEntry(node=context.file.node)
     usual = ServerSettings(listen="127.0.0.1:8000" if context.dev else "0.0.0.0:8000")
     reload = entry.reload or ReloadEntry(node=entry.node)
+    base = setting(context, entry.base_url)
+    url = None if base is None else plain_url(context, base, "hooks.example.com")
     return ServerSettings(
-        given_base_url=_base_url(context, entry.base_url),
+        given_base_url=url and url.rstrip("/"),
         listen=_address(context, entry.listen, usual.listen),
         **_admin(context, entry.admin),
         store=store(context, entry.store),
@@ -144,17 +146,13 @@ def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> Liste
     return ListenerTls(cert=cert, key=context.path(entry.key))
 
 
-def _base_url(context: LoadContext, entry: SettingEntry | None) -> str | None:
-    if (text := setting(context, entry)) is None:
-        return None
-    url = parsed_url(text.value)
-    if url is None or url.query or url.fragment or url.username is not None:
-        context.error(
-            "bad-url",
-            f"'{text.shown}' is not an address like 'https://hooks.example.com'",
-            text,
-        )
-    return text.value.rstrip("/")
+def plain_url(context: LoadContext, text: SourceText, like: str, *, braces: bool = True) -> str:
+    """An address without query, fragment and user, reported if it has one; as it is written."""
+    url, is_template = parsed_url(text.value), not braces and "{" in text.value
+    if url is None or url.query or url.fragment or url.username is not None or is_template:
+        message = f"'{text.shown}' is not an address like 'https://{like}'"
+        context.error("bad-url", message, text)
+    return text.value
 
 
 def parsed_url(text: str) -> Any:

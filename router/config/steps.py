@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 
 from router.config.context import LoadContext
-from router.config.endpoints import provider_of
 from router.config.language import json_value
 from router.config.payloads import PayloadNames, payload_of
-from router.config.providers import is_open
+from router.config.providers import is_open, provider_of
 from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.spelling import HEADER
 from router.config.trial_schema import SendEntry

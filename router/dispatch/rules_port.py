@@ -12,7 +12,7 @@ from router.kinds import ADDRESSED, KINDS
 from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ActionKind, Job, Skip, Work
-from router.model.packed import plain_body
+from router.model.packed import body_size
 from router.model.retry import NONE
 from router.model.settings import OWN, TargetLimits
 from router.model.trace import Traceparent
@@ -73,7 +73,7 @@ def rereader(live: LiveRef) -> Reread:
         known = remembered.get(delivery.id)
         if known is not None:
             return known[0]
-        events, size = _events(live.current, owner, delivery), len(plain_body(delivery))
+        events, size = _events(live.current, owner, delivery), body_size(delivery)
         remembered[delivery.id] = events, size
         held += size
         while len(remembered) > REREAD_CACHE or (held > REREAD_BYTES and len(remembered) > 1):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import chain
 from types import MappingProxyType
 
 import msgspec
@@ -71,15 +72,8 @@ def alternatives(each: list[tuple[FieldNeed, ...]]) -> tuple[FieldNeed, ...]:
     for path in dict.fromkeys(need.path for need in each[0]):
         if all(path in other for other in others):
             same = [first[path], *(other[path] for other in others)]
-            found.append(
-                FieldNeed(
-                    path,
-                    tuple(value for need in same for value in need.values),
-                    tuple(text for need in same for text in need.prefixes),
-                    tuple(text for need in same for text in need.suffixes),
-                    tuple(text for need in same for text in need.parts),
-                )
-            )
+            each_way = zip(*(msgspec.structs.astuple(need)[1:] for need in same), strict=True)
+            found.append(FieldNeed(path, *(tuple(chain(*texts)) for texts in each_way)))
     return tuple(found)
 
 

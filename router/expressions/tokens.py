@@ -56,12 +56,12 @@ _LOOKALIKES = dict(
 )
 
 
-def tokens(text: str, start: int = 0) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[Token]:
     """
-    The tokens of `text` from `start` on, read only as far as the caller goes; `end` comes last.
-    Raises ExpressionError.
+    The tokens of a text, read only as far as the caller goes; `end` comes last. Raises
+    ExpressionError.
     """
-    position, length = start, len(text)
+    position, length = 0, len(text)
     match = _TOKEN.match
     while position < length:
         if (found := match(text, position)) is None:

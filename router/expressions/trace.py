@@ -91,18 +91,15 @@ def part_of(expression: Expression) -> TracePart:
     return _divided(expression.text, expression.tree)
 
 
-def trace(
-    test: Expression | TracePart, scope: Scope, *, thorough: bool = False, first: int = 1
-) -> Trace:
+def trace(test: Expression | TracePart, scope: Scope, *, first: int = 1) -> Trace:
     """
     Judge a test and keep what was seen; never raises. Leaves are numbered from `first`.
 
-    As in the fast reading, what cannot change the verdict is not evaluated. `thorough` evaluates
-    also what else stands in the way: all parts of an AND that should be true, of an OR that should
-    be false. It changes no verdict.
+    Beyond the fast reading it evaluates what else stands in the way: all parts of an AND that
+    should be true, of an OR that should be false. It changes no verdict.
     """
     part = test if isinstance(test, TracePart) else part_of(test)
-    reader = _TraceReader(scope, thorough, first)
+    reader = _TraceReader(scope, first)
     verdict, missing, pivots = reader.read(part, wanted=True)
     return Trace(verdict, tuple(reader.leaves), missing, pivots if missing == 1 else ())
 
@@ -135,10 +132,9 @@ _Outcome = tuple[bool | Failed, int, tuple[int, ...]]
 class _TraceReader:
     """One trace in the making."""
 
-    def __init__(self, scope: Scope, thorough: bool, first: int) -> None:
+    def __init__(self, scope: Scope, first: int) -> None:
         self.leaves: list[Leaf] = []
         self._scope = scope
-        self._thorough = thorough
         self._first = first
 
     def read(self, part: TracePart, *, wanted: bool, skip: bool = False) -> _Outcome:
@@ -156,12 +152,11 @@ class _TraceReader:
 
     def _joined(self, part: TracePart, wanted: bool, skip: bool) -> _Outcome:
         decisive = part.kind == "any"  # the verdict of one part that settles the whole
-        go_on = self._thorough and wanted is not decisive
         failed: Failed | None = None
         decided = False
         ways: list[tuple[int, tuple[int, ...]]] = []
         for inner in part.parts:
-            if skip or (decided and not go_on):
+            if skip or (decided and wanted is decisive):
                 self.read(inner, wanted=wanted, skip=True)
                 continue
             verdict, missing, pivots = self.read(inner, wanted=wanted)

@@ -303,11 +303,7 @@ STRICT = Semantics(
     verdict=build_verdict,
     call=build_call,
 )
-VALUE = Semantics(
-    absorbs=False,
-    logic=_value_logic,
-    condition=_value_condition,
-    verdict=build_verdict,
-    call=build_call,
+VALUE = msgspec.structs.replace(
+    STRICT, absorbs=False, logic=_value_logic, condition=_value_condition
 )
 KEY = msgspec.structs.replace(VALUE, whole=True)

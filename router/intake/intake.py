@@ -22,7 +22,7 @@ from router.model.delivery import InboundRequest, Refused, Verified
 from router.model.ids import Ids
 from router.model.job import NewJob, Work, committed
 from router.model.observed import Observer, unobserved
-from router.model.packed import coding
+from router.model.packed import body_size, coding
 from router.refusals import Refusals
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan
@@ -193,6 +193,7 @@ class Intake:
         if self._full():
             return UNAVAILABLE
         admitted = self._routing.admitted(live, arrival, genuine, weighed)
+        body_size(admitted.accepted.delivery, body)  # so that its jobs need not unpack it to know
         try:
             await self._let_others_go(body)
         except BaseException:

@@ -120,7 +120,7 @@ class Routing:
             delivery = msgspec.structs.replace(delivery, state=plan.state, flags=plan.flags)
         asked = None
         if endpoint.made is not None and not verdict.recovered:
-            asked = answer_scope(delivery, endpoint.provider.payload(request, reading))
+            asked = answer_scope(delivery, endpoint.provider.payload(request, reading, weighed))
         redact = endpoint.settings.redact
         if redact is not None and redact.when == "stored":
             delivery, plan = self._redacted(redact, live, endpoint, delivery, plan, reading)

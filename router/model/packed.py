@@ -24,6 +24,8 @@ PACKED = "packed"
 FED = 4096
 """Bytes that are looked at at once: what follows an end is copied, and may be all ends."""
 _MEMBERS_MAX = 10_000
+_SIZES_MAX = 4096
+_sizes: dict[tuple[str, bytes], int] = {}
 WINDOWS = {b"gzip": zlib.MAX_WBITS + 16, b"deflate": zlib.MAX_WBITS}
 """The codings that are known, with what zlib calls them."""
 
@@ -97,9 +99,16 @@ def plain_body(delivery: Delivery, most: int = UNPACKED_MAX) -> bytes:
         return delivery.body
 
 
-def body_size(delivery: Delivery) -> int:
-    """How many bytes the body is when it is read."""
-    return len(plain_body(delivery))
+def body_size(delivery: Delivery, known: bytes | None = None) -> int:
+    """How many bytes the body is when it is read, as `known` or unpacked once: every job asks."""
+    if PACKED not in delivery.flags:
+        return len(delivery.body)
+    key = delivery.id, delivery.body[-8:]  # a sum of it stands there
+    if (size := _sizes.get(key)) is None:
+        if len(_sizes) >= _SIZES_MAX:
+            _sizes.clear()
+        size = _sizes[key] = len(plain_body(delivery) if known is None else known)
+    return size
 
 
 def unpacked(delivery: Delivery) -> Delivery:

@@ -37,7 +37,7 @@ from router.operator.tokens import token_list
 from router.operator.trying import each_value, tried
 from router.operator.where import unknown_names
 from router.rules.explain import Explainer, unrouted
-from router.rules.explain_json import event_json
+from router.rules.explain_words import event_json
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.rules.target_rows import target_rows

@@ -38,7 +38,7 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
     Raises:
         NotFound: it has no such event, or its provider is gone.
     """
-    return trace(expression, scope_of(record, number, ruleset), thorough=True)
+    return trace(expression, scope_of(record, number, ruleset))
 
 
 def each_value(of: Trace, change: Callable[[Any], Any]) -> Trace:

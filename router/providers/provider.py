@@ -17,6 +17,7 @@ from router.model.delivery import (
     Verified,
     as_request,
 )
+from router.model.packed import PACKED, coding
 from router.model.patterns import wildcard
 from router.model.settings import OWN
 from router.providers import secret_kinds
@@ -39,6 +40,7 @@ from router.providers.redaction import RedactedRequest, redacted
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender
 from router.providers.verify import Verifier
+from router.structure import MeasuredBody
 from router.typing.lattice import Type
 from router.typing.outline import outlined
 from router.typing.shapes import NO_PIECES, Pieces, Shapes, parse_shapes
@@ -145,10 +147,12 @@ class Provider(Sender):
             return self.name != OWN
         return any(wildcard(one, event) for one in spelled(self.definition.named_by_users))
 
-    def payload(self, request: InboundRequest, reading: Reading) -> JSON:
+    def payload(
+        self, request: InboundRequest, reading: Reading, weighed: MeasuredBody | None = None
+    ) -> JSON:
         """The decoded body of a request that was read so, of a batch all of it; None: of none."""
         if self.definition.split is not None and reading.state == "routed":
-            reading = self._unsplit.read(request)
+            reading = self._unsplit.read(request, weighed)
         return reading.events[0].payload if reading.events else None
 
     @cached_property
@@ -156,8 +160,11 @@ class Provider(Sender):
         return Reader(msgspec.structs.replace(self.definition, split=None))
 
     def read_stored(self, delivery: Delivery) -> Reading:
-        """A stored delivery, read again: without the events that were erased."""
-        reading = self.read(as_request(delivery))
+        """A stored delivery, read again: without what was erased, or unpacked to too much then."""
+        request, weighed = as_request(delivery), None
+        if delivery.state == "too_complex" and PACKED not in delivery.flags and coding(request):
+            weighed = MeasuredBody(request.body, "unpacked larger than its endpoint took")
+        reading = self.read(request, weighed)
         if delivery.redacted is None or not (gone := delivery.redacted.erased):
             return reading
         left = tuple([event for event in reading.events if event.index not in gone])

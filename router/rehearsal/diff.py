@@ -18,12 +18,11 @@ from router.model.job import Job, NewJob, committed
 from router.model.settings import Target
 from router.rehearsal.plain import MORE, plain
 from router.rehearsal.senders import URL
-from router.rules.live import LiveRuleset, SecretValues
+from router.rules.live import LiveRuleset, SecretValues, url_secrets
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
 from router.rules.specs import CompiledAction, CompiledRule
-from router.rules.url_secrets import url_secrets
 
 Kind = Literal["added", "removed", "changed"]
 EffectKind = Literal["newly matches", "stops matching", "sends something else"]

@@ -20,9 +20,8 @@ from router.providers.changes import put
 from router.providers.signing import SignedRequest
 from router.providers.waiting import Introspection, PublishedKey
 from router.rehearsal.virtual_time import VirtualClock
-from router.rules.live import LiveRuleset, SecretValues
+from router.rules.live import LiveRuleset, SecretValues, url_secrets
 from router.rules.ruleset import Ruleset
-from router.rules.url_secrets import url_secrets
 
 RandomBytes = Callable[[int], bytes]
 URL = "https://secret.invalid/"

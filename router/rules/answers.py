@@ -71,8 +71,8 @@ class MadeAnswer(msgspec.Struct, frozen=True):
 def _header(name: str, template: Template, scope: Scope) -> tuple[bytes, bytes]:
     place = f"answer.headers.{name}"
     value = template.render(scope, place=place).strip()
-    if _UNFIT.search(value):
-        raise RenderError(place, "holds a line break, or a character that no header can hold")
+    if len(value) > HEADERS_MAX or _UNFIT.search(value):  # all of a large body takes long
+        raise RenderError(place, "is too long, or holds a line break or another unfit character")
     return name.lower().encode("latin-1"), value.encode("latin-1")
 
 

@@ -15,9 +15,9 @@ from router.expressions.trace import Leaf, TracePart, part_of, trace
 from router.model.delivery import Delivery, DeliveryEvent, Redaction
 from router.model.patterns import event_names, wants_event
 from router.providers import ReadEvent, Reading
-from router.rules.gone_values import GONE, GoneValues
 from router.rules.index import index_needs
 from router.rules.match import Matcher
+from router.rules.redacting import GONE, GoneValues
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
 from router.rules.smallest_change import SmallestChange, smallest_change
@@ -35,7 +35,6 @@ Status = Literal[
     "not for this event",
     "not for this endpoint",
 ]
-
 
 MATCHED: Mapping[Status, str] = {
     "matched": "MATCHED",
@@ -237,7 +236,7 @@ def items_of(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
     """Each item of a rule's `match` beside a scope, with all its leaves; never raises."""
     items, number = list[ItemReading](), 1
     for condition in rule.match:
-        seen = trace(_part(condition), scope, thorough=True, first=number)
+        seen = trace(_part(condition), scope, first=number)
         number += len(seen.leaves)
         items.append(
             ItemReading(condition.source, seen.verdict, seen.leaves, seen.missing, seen.pivots)

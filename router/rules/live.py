@@ -1,6 +1,6 @@
 """The live ruleset: one reference that reload swaps, with what it needs to act."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -224,3 +224,13 @@ class LiveRef:
             return self.current, found
         old = self.former.get(key) or self._adopted.get(job.generation)
         return (old, old.actions[key]) if old is not None and key in old.actions else None
+
+
+def url_secrets(ruleset: Ruleset) -> Iterator[str]:
+    """Those that a target, or an action of itself, calls."""
+    for target in ruleset.targets.values():
+        if target.url_secret is not None:
+            yield target.url_secret
+    for rule in ruleset.rules:
+        for action in rule.actions:
+            yield from KINDS[action.kind].url_secrets(action.spec)

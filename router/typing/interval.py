@@ -65,7 +65,6 @@ class Interval(msgspec.Struct, frozen=True):
 
 ALL_NUMBERS: Final = Interval()
 
-
 OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 

@@ -120,9 +120,9 @@ def list_of(item: Type, kinds: int = LIST) -> Type:
     return Type(kinds, item=item)
 
 
-def open_object(fields: Mapping[str, Type], rest: Type = ANY) -> Type:
+def open_object(fields: Mapping[str, Type]) -> Type:
     """An object that may have other fields."""
-    return Type(OBJECT, fields=fields, rest=rest)
+    return Type(OBJECT, fields=fields, rest=ANY)
 
 
 def closed_object(fields: Mapping[str, Type], label: str | None = None) -> Type:

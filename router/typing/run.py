@@ -44,7 +44,6 @@ Code = Literal[
 Span = tuple[int, int]
 """Where something stands: offsets into the expression's text."""
 
-
 Advice = str | Callable[[], str | None] | None
 
 

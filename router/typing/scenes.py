@@ -51,7 +51,6 @@ _DELIVERY = closed_object(
     label="delivery",
 )
 
-
 RESULT_TYPES: Mapping[str, Type] = {
     "number": Type(NUMBER | NOTHING),
     "text": Type(TEXT | NOTHING),

@@ -69,7 +69,6 @@ _KEYS = frozenset(
 _PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known", "null_for"}) | {"for"}
 _DEPTH_MAX = 20
 
-
 Place = tuple[str | int, ...]
 
 
@@ -146,14 +145,10 @@ class Shapes:
         return self._overlaid[key]
 
     def _written(self, event: str) -> Type | None:
-        return next(
-            (
-                kind
-                for patterns, kind in self._payloads
-                if any(wildcard(pattern, event) for pattern in patterns)
-            ),
-            None,
-        )
+        for patterns, kind in self._payloads:
+            if any(wildcard(pattern, event) for pattern in patterns):
+                return kind
+        return None
 
 
 def parse_shapes(

@@ -34,7 +34,7 @@ from router.typing.lattice import (
     with_kinds,
     word,
 )
-from router.typing.narrow import when_false, when_true
+from router.typing.narrow import Narrow, when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, denied, span_of
 
 _TAKEN = re.compile(r"\[[-\d:]+]")
@@ -203,35 +203,28 @@ def of_select_hash(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 # -- logic
 
 
-def of_or(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    return _first_to_decide(
-        run,
-        node,
-        view,
-        FALSE,
-        lambda kind: with_kinds(kind, kind.kinds & ~(NOTHING | FALSE)),
-        when_false,
-    )
+def _falsy(kind: Type) -> Type:
+    """The part of it that tests as false."""
+    kept = with_kinds(kind, kind.kinds & ~(TRUE | NUMBER))
+    if kept.kinds & TEXT and kind.texts is not None and "" not in kind.texts:
+        kept = with_kinds(kept, kept.kinds & ~TEXT)
+    return kept
 
 
-def of_and(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    return _first_to_decide(run, node, view, TRUE, _falsy, when_true)
+_LOGIC: dict[str, tuple[int, Callable[[Type], Type], Narrow]] = {
+    "or": (FALSE, lambda kind: with_kinds(kind, kind.kinds & ~(NOTHING | FALSE)), when_false),
+    "and": (TRUE, _falsy, when_true),
+}
 
 
-def _first_to_decide(
-    run: TypeWalk,
-    node: Node,
-    view: TypeScope,
-    passes: int,
-    deciding: Callable[[Type], Type],
-    onwards: Callable[[TypeWalk, Node, TypeScope], TypeScope | None],
-) -> Type:
+def of_logic(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     """
-    The first operand that decides, else the last: one whose truth is in `passes` lets the next be
-    read, which then sees `onwards`; the part of it that is `deciding` may be the value.
+    The first operand that decides, else the last: one whose truth `passes` lets the next be read,
+    which then sees `onwards`; the part of it that is `deciding` may be the value.
     """
     if view.strict and is_test(node):
         return Type(run.verdict(node, view))
+    passes, deciding, onwards = _LOGIC[node.kind]
     found: list[Type] = []
     seen: TypeScope | None = view
     for at, child in enumerate(node.children):
@@ -243,14 +236,6 @@ def _first_to_decide(
             break
         seen = onwards(run, child, seen)
     return joined(found)
-
-
-def _falsy(kind: Type) -> Type:
-    """The part of it that tests as false."""
-    kept = with_kinds(kind, kind.kinds & ~(TRUE | NUMBER))
-    if kept.kinds & TEXT and kind.texts is not None and "" not in kind.texts:
-        kept = with_kinds(kept, kept.kinds & ~TEXT)
-    return kept
 
 
 def of_not(run: TypeWalk, node: Node, view: TypeScope) -> Type:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from router.rules.live import url_secrets
 from router.rules.ruleset import Ruleset
-from router.rules.url_secrets import url_secrets
 
 SINK = "http://127.0.0.1:9000"
 _FILE = ".router-dev.json"

@@ -49,4 +49,20 @@ PACKED_BODIES = (
         ),
         f"{_HTTP}_what_cannot_be_unpacked_is_stored_as_sent",
     ),
+    defect(
+        395,
+        "a body that unpacked to too much is read when it is replayed",
+        Edit(
+            "router/providers/provider.py",
+            "        reading = self.read(request, weighed)",
+            "        reading = self.read(request)",
+        ),
+        f"{_LIKE_PLAIN}_what_unpacked_to_too_much_when_it_came_is_not_read_later",
+    ),
+    defect(
+        396,
+        "every job of a packed body unpacks it to know its size",
+        Edit(_PACKED, "(size := _sizes.get(key)) is None", "(size := None) is None"),
+        f"{_LIKE_PLAIN}_a_stored_body_is_unpacked_once_to_know_its_size",
+    ),
 )

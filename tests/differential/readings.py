@@ -63,15 +63,14 @@ def traced_and_fast(rng: random.Random) -> str | None:
         text, scope = made.condition(rng), made.scope(rng)
     else:
         text, scope = made.expression(rng), made.an_object(rng)
-    thorough = rng.random() < 0.5
     try:
         expression = compiled(text)
     except ExpressionError:
         raise Left from None
-    seen, fast = trace(expression, scope, thorough=thorough), expression.verdict(scope)
+    seen, fast = trace(expression, scope), expression.verdict(scope)
     if seen.verdict != fast:
-        return f"{text!r} on {scope!r}: traced {seen.verdict}, fast {fast} ({thorough=})"
-    if thorough and (seen.missing == 0) is not (fast is True):
+        return f"{text!r} on {scope!r}: traced {seen.verdict}, fast {fast}"
+    if (seen.missing == 0) is not (fast is True):
         return f"{text!r} on {scope!r}: {fast}, yet {seen.missing} leaves are missing"
     for leaf in seen.leaves:
         wanted = {"true": True, "false": False}.get(leaf.verdict)

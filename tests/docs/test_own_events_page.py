@@ -11,8 +11,7 @@ from router.cli.new import ALERT_WAYS
 from router.config import load, render_text
 from router.providers import own
 from router.rehearsal import TrialRunner
-from router.rules.own_event_texts import SAID_MAX
-from router.rules.own_events import DIAGNOSTICS_MAX, REASON_MAX, TEXT_MAX
+from router.rules.own_events import DIAGNOSTICS_MAX, REASON_MAX, SAID_MAX, TEXT_MAX
 from router.serving import conditions
 from router.serving.death_alerts import INTERVAL_MS, LISTED
 from tests.docs.pages import blocks

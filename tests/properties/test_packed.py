@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from router.model.delivery import InboundRequest
 from router.model.odd_body import OddBodyError
-from router.model.packed import PACKED, STEP, TIMES_MAX, opened, pieces, plain_body, unpacked
+from router.model.packed import (
+    PACKED,
+    STEP,
+    TIMES_MAX,
+    body_size,
+    opened,
+    pieces,
+    plain_body,
+    unpacked,
+)
 from router.providers.definition import Definition
 from router.providers.provider import Provider
 from router.rules.redacting import taken_out
@@ -95,6 +104,22 @@ def test_what_is_cut_or_changed_is_found_odd_or_is_the_same(
     for broken in (packed[:cut], packed + b"more"):
         with pytest.raises(OddBodyError):
             opened(msgspec.structs.replace(both(body, TYPES[2], pack)[1], body=broken))
+
+
+def test_a_stored_body_is_unpacked_once_to_know_its_size() -> None:
+    body = gzip.compress(bytes(5_000), mtime=0)
+    headers = (("content-encoding", "gzip"),)
+    stored = a_delivery(id="dlv_once", headers=headers, body=body, flags=(PACKED,))
+    assert body_size(stored) == 5_000
+    assert body_size(msgspec.structs.replace(stored, body=b"no gzip" + body[-8:])) == 5_000
+    known = msgspec.structs.replace(stored, id="dlv_known", body=b"no gzip")
+    assert (body_size(known, bytes(70)), body_size(known)) == (70, 70)
+
+
+def test_what_unpacked_to_too_much_when_it_came_is_not_read_later() -> None:
+    sent = gzip.compress(b'{"kind": "a"}')
+    stored = a_delivery(headers=(("content-encoding", "gzip"),), body=sent, state="too_complex")
+    assert PROVIDER.read_stored(stored).state == "too_complex"
 
 
 @given(st.integers(1, 64 * 1024), packs)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from router.errors import ExpressionError
 from router.expressions import compile as compiled
@@ -12,32 +11,32 @@ from tests.properties.test_expressions import expressions, objects
 from tests.properties.test_index import CONDITIONS, PAYLOADS, VALUES
 
 
-@given(CONDITIONS, PAYLOADS, VALUES, st.booleans())
-def test_on_conditions(text: str, payload: Any, event: Any, thorough: bool) -> None:
+@given(CONDITIONS, PAYLOADS, VALUES)
+def test_on_conditions(text: str, payload: Any, event: Any) -> None:
     """The same verdict, for an error the same reason; and every leaf is its own words' verdict."""
     expression, scope = compiled(text), {"payload": payload, "event": event}
-    seen = trace(expression, scope, thorough=thorough)
+    seen = trace(expression, scope)
     assert seen.verdict == expression.verdict(scope)
     for leaf in seen.leaves:
         if leaf.verdict in ("true", "false"):
             assert compiled(leaf.text).verdict(scope) is (leaf.verdict == "true")
 
 
-@given(expressions, objects, st.booleans())
-def test_on_any_expression(text: str, document: Any, thorough: bool) -> None:
+@given(expressions, objects)
+def test_on_any_expression(text: str, document: Any) -> None:
     try:
         expression = compiled(text)
     except ExpressionError:
         assume(False)
         return
-    verdict = trace(expression, document, thorough=thorough).verdict
+    verdict = trace(expression, document).verdict
     assert verdict == expression.verdict(document)
 
 
 @given(CONDITIONS, PAYLOADS, VALUES)
 def test_nothing_is_missing_exactly_where_it_holds(text: str, payload: Any, event: Any) -> None:
     expression, scope = compiled(text), {"payload": payload, "event": event}
-    seen = trace(expression, scope, thorough=True)
+    seen = trace(expression, scope)
     assert (seen.missing == 0) is (seen.verdict is True)
     failed = {leaf.number for leaf in seen.leaves if leaf.failed}
     assert set(seen.pivots) <= failed

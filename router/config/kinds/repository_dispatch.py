@@ -86,27 +86,26 @@ class DispatchCompiler:
         self, entry: RepositoryDispatchEntry, base: str, rule: ApiRule, roots: frozenset[str]
     ) -> Template:
         """Each expression of `repo` becomes one path segment: none can lead elsewhere."""
-        owner, slash, name = self._repository(entry.repo, roots)
+        if (named := self._repository(entry.repo, roots)) is None:
+            return compile_template(base)
+        owner, name = named
         path = (rule.dispatch or "").replace("{owner}", owner).replace("{repo}", name)
-        return compile_template(base + path if slash else base)
+        return compile_template(base + path)
 
-    def _repository(self, text: SourceText | None, roots: frozenset[str]) -> tuple[str, str, str]:
-        if text is None:
-            return "", "", ""
-        template = self._language.template(text, ExpressionSite("a repository", roots))
-        if template is None:
-            return "", "", ""
-        literal = "".join(part if isinstance(part, str) else "x" for part in template.parts)
-        slashes = [part for part in template.parts if isinstance(part, str) and "/" in part]
-        if not is_repository(literal):
-            hint = None
-            if template.whole is not None and not slashes:
-                hint = "write owner and name apart: '{{ … }}/{{ … }}'"
-            self._context.error(
-                "bad-repository", f"'{text.shown}' is not written OWNER/REPO", text, hint
-            )
-            return "", "", ""
-        return _split(template)
+    def _repository(self, text: SourceText | None, roots: frozenset[str]) -> tuple[str, str] | None:
+        """The template's text around the one slash that no expression holds; else reported."""
+        template = self._file.template(text, ExpressionSite("a repository", roots))
+        if text is None or template is None:
+            return None
+        for index, part in enumerate(template.parts):
+            if isinstance(part, str) and "/" in part and is_repository(_literal(template)):
+                at = template.offset_of(index) + part.index("/")
+                return template.text[:at], template.text[at + 1 :]
+        whole = template.whole is not None
+        hint = "write owner and name apart: '{{ … }}/{{ … }}'" if whole else None
+        message = f"'{text.shown}' is not written OWNER/REPO"
+        self._context.error("bad-repository", message, text, hint)
+        return None
 
     def _headers(
         self, entry: RepositoryDispatchEntry, rule: ApiRule
@@ -129,13 +128,9 @@ class DispatchCompiler:
         return body
 
 
-def _split(template: Template) -> tuple[str, str, str]:
-    """The template's text around the one slash that no expression holds."""
-    for index, part in enumerate(template.parts):
-        if isinstance(part, str) and "/" in part:
-            at = template.offset_of(index) + part.index("/")
-            return template.text[:at], "/", template.text[at + 1 :]
-    return "", "", ""
+def _literal(template: Template) -> str:
+    """Its text, with a letter for each expression."""
+    return "".join(part if isinstance(part, str) else "x" for part in template.parts)
 
 
 REPOSITORY_DISPATCH = Schema(

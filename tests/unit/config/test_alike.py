@@ -3,7 +3,7 @@
 import pytest
 
 from router.config import load
-from router.config.alike import RulesAlike
+from router.config.alike import Likeness, RulesAlike
 from router.config.language import Written
 from router.expressions import SimilarExpressions, compile_template
 from router.expressions import compile as compiled
@@ -63,7 +63,7 @@ def test_what_an_action_sends_counts_too() -> None:
     assert said((f'"{match}"', "{{ payload.name }}"), wrong) == said(wrong) != []
 
 
-def likeness(alike: RulesAlike, match: str, log: str = "x") -> object:
+def likeness(alike: RulesAlike, match: str, log: str = "x") -> Likeness | None:
     test = SimilarExpressions(compiled).compile(match)
     node = Scalar(log, "", 0, 1)
     rule = CompiledRule(
@@ -94,13 +94,13 @@ def likeness(alike: RulesAlike, match: str, log: str = "x") -> object:
 )
 def test_which_texts_may_differ(one: str, other: str, same: bool) -> None:
     alike = RulesAlike()
-    alike.found_right(likeness(alike, one))
-    assert alike.is_right(likeness(alike, one))
-    assert alike.is_right(likeness(alike, other)) is same
+    alike.right.add(likeness(alike, one))
+    assert likeness(alike, one) in alike.right
+    assert (likeness(alike, other) in alike.right) is same
 
 
 def test_a_text_that_something_else_reads_may_not_differ() -> None:
     for log in ("{{ shop }}", "{{ length(keys($)) }}"):
         alike = RulesAlike()
-        alike.found_right(likeness(alike, "shop == 'x'", log))
-        assert not alike.is_right(likeness(alike, "shop == 'y'", log))
+        alike.right.add(likeness(alike, "shop == 'x'", log))
+        assert likeness(alike, "shop == 'y'", log) not in alike.right

@@ -13,7 +13,7 @@ from tests.builders import a_condition, a_rule
 def a_leaf(text: str, payload: JSON) -> Leaf:
     test = a_condition(text).test
     assert test is not None
-    [leaf] = trace(test, {"payload": payload}, thorough=True).leaves
+    [leaf] = trace(test, {"payload": payload}).leaves
     return leaf
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from router.providers import own
-from router.rules.own_event_texts import SAID_MAX, TEXTS, text_of
+from router.rules.own_events import SAID_MAX, TEXTS, text_of
 
 NAMES = [event.name for event in own().events]
 

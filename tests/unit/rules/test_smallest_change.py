@@ -23,7 +23,7 @@ PAYLOAD: dict[str, Any] = {
 
 def needed(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
     test = part_of(compiled(text))
-    seen = trace(TracePart("not", (test,)) if denied else test, {"payload": PAYLOAD}, thorough=True)
+    seen = trace(TracePart("not", (test,)) if denied else test, {"payload": PAYLOAD})
     [leaf] = [leaf for leaf in seen.leaves if leaf.failed]
     found = smallest_change(leaf)
     return found.of, found.needs, None if found.found is None else found.found.type
