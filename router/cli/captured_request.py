@@ -1,6 +1,5 @@
 """A request from a file: as it went over the wire, or as JSON."""
 
-import base64
 import binascii
 import json
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from router.cli.option_file import read_named
+from router.cli.files import read_named
 from router.errors import UsageError
 from router.model.delivery import InboundRequest
 from router.model.headers import BLANKS
@@ -104,14 +103,3 @@ def _request(
     path, _, query = target.partition(b"?")
     bare = tuple((name, value.strip(BLANKS)) for name, value in headers)
     return InboundRequest(method, path, query, bare, body, "", 0)
-
-
-def as_json(request: InboundRequest) -> dict[str, Any]:
-    """The request in the form that `read_captured` takes."""
-    return {
-        "method": request.method,
-        "path": request.raw_path.decode("latin-1"),
-        "query": request.query_string.decode("latin-1"),
-        "headers": [[n.decode("latin-1"), v.decode("latin-1")] for n, v in request.headers],
-        "body_base64": base64.b64encode(request.body).decode("ascii"),
-    } | ({"at": request.received_at} if request.received_at else {})

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from router.cli.consent import Consent, refuse_silence
+from router.cli.files import write_whole
 from router.cli.options import Options
-from router.cli.output import counted, note, visible
-from router.cli.whole_file import write_whole
+from router.cli.output import counted, note
 from router.config.fixing import Fixed, fixed
 from router.errors import UsageError, os_errors_refused
+from router.legible import visible
 from router.wiring.rules import read_text
 from router.yaml_source.credentials import without_secrets
 

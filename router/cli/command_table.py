@@ -16,14 +16,14 @@ GROUPS: Mapping[str, Rows] = {
     },
     "Look at what came, and what became of it": {
         "status": ("router.cli.status", "What came, failed and waits, and what needs attention."),
-        "deliveries": ("router.cli.deliveries", "The deliveries, newest first."),
+        "deliveries": ("router.cli.lists", "The deliveries, newest first."),
         "show": ("router.cli.show", "Everything about one delivery or job."),
         "explain": ("router.cli.explain", "Why each rule matched a delivery, or did not."),
-        "dead": ("router.cli.dead", "Jobs that failed for good, by cause."),
-        "rules": ("router.cli.rules", "The rules: how often each matched, and its jobs."),
+        "dead": ("router.cli.lists", "Jobs that failed for good, by cause."),
+        "rules": ("router.cli.lists", "The rules: how often each matched, and its jobs."),
         "targets": ("router.cli.targets", "Where work goes, and how it stands; pause, resume."),
         "export": ("router.cli.export", "All that is stored about one person, as JSON."),
-        "audit": ("router.cli.audit", "Who changed what, and when."),
+        "audit": ("router.cli.lists", "Who changed what, and when."),
     },
     "Do something about it": {
         "replay": ("router.cli.replay", "Run stored deliveries or jobs again, as new jobs."),

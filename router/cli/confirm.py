@@ -7,7 +7,7 @@ import msgspec
 
 from router.cli.consent import Consent, refuse_silence
 from router.cli.options import Options
-from router.cli.output import counted, print_json, print_table, timestamp
+from router.cli.output import counted, print_table, printed, timestamp
 from router.cli.selection import is_narrowed
 from router.errors import UsageError
 from router.model.selector import Criteria
@@ -53,8 +53,7 @@ def agreed(
 
 def show_plan(place: Options, plan: OperatorPlan, word: str) -> None:
     """How many jobs, of which actions, of deliveries from when to when; or the plan in JSON."""
-    if place.as_json:
-        print_json(plan)
+    if printed(plan, as_json=place.as_json):
         return
     more = "" if plan.whole else "at least "
     jobs, deliveries = counted(plan.jobs, "job"), counted(plan.deliveries, "delivery")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from router.cli.whole_file import write_whole
+from router.cli.files import write_whole
 from router.errors import UsageError, os_errors_refused
 from router.suggest import did_you_mean
 

@@ -7,10 +7,11 @@ import click
 import msgspec
 
 from router.cli.completion_values import endpoint_names
-from router.cli.option_file import read_named
+from router.cli.files import read_named
 from router.cli.options import Options, place_options
-from router.cli.output import note, print_json, visible
+from router.cli.output import note, print_json
 from router.errors import UsageError
+from router.legible import visible
 
 if TYPE_CHECKING:
     from router.model.settings import Endpoint

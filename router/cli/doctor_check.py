@@ -8,7 +8,8 @@ from typing import Any, Literal
 import click
 import msgspec
 
-from router.cli.output import counted, visible
+from router.cli.output import counted
+from router.legible import visible
 
 Verdict = Literal["ok", "problem", "not checked"]
 

@@ -10,12 +10,11 @@ from router.actions.resolve import system_lookup
 from router.cli import doctor_offline as offline
 from router.cli import doctor_online as online
 from router.cli.doctor_check import Check, as_json, of_endpoint, print_checks, problems, unknown
-from router.cli.doctor_database import of_database
-from router.cli.doctor_online import EndpointHistory, ServerStatus
-from router.cli.doctor_targets import of_targets
-from router.cli.open_store import read_store
+from router.cli.doctor_offline import of_targets
+from router.cli.doctor_online import EndpointHistory, ServerStatus, of_database
+from router.cli.generations import read_store
 from router.cli.options import Options, addressed
-from router.cli.output import print_json
+from router.cli.output import printed
 from router.clock import SystemClock
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.settings import Endpoint
@@ -30,9 +29,7 @@ from router.wiring.management import ranges_at
 def has_problems(place: Options, name: str | None, *, offline: bool) -> bool:
     """Check the endpoint of this name (None: all), print what was found; True: problems."""
     checks = list(_check_up(place, name, alone=offline))
-    if place.as_json:
-        print_json(as_json(checks))
-    else:
+    if not printed(as_json(checks), as_json=place.as_json):
         print_checks(checks, str(place.rules))
     return problems(checks) > 0
 

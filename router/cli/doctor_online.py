@@ -1,4 +1,4 @@
-"""What `router doctor` finds at the running server, in its store, and on the way to it."""
+"""What `router doctor` finds at the running server, in its store or database, and on the way."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,15 +12,19 @@ from router.cli.admin import AdminClient
 from router.cli.doctor_check import Check, ok, problem, unknown
 from router.cli.doctor_offline import to_select
 from router.cli.options import Options
-from router.cli.output import span, timestamp
+from router.cli.output import timestamp
 from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
+from router.clock import SystemClock
 from router.diagnosis.probe import Probe
 from router.egress import listens_locally
+from router.errors import StoreAbsent, StoreRefused, StoreUnavailable
+from router.legible import span
 from router.model.delivery import DeliverySummary, as_request
 from router.model.fetched import Fetched
 from router.model.patterns import wants_event
 from router.model.settings import PUBLISHED, Endpoint
+from router.model.store_address import PostgresDatabase, StoreAddress
 from router.model.subscription import Subscription, subscriptions
 from router.operator.answers import ServerState
 from router.provider_calls import reachability
@@ -28,7 +32,9 @@ from router.providers.allowed_hosts import is_allowed
 from router.providers.provider import Provider
 from router.refusals import KEPT_MAX
 from router.rules.ruleset import Ruleset
+from router.serving import store_time
 from router.serving.quiet_endpoints import FACTS, newest_of
+from router.store.database_about import DatabaseAbout
 from router.store.reads import StoreReads
 from router.store.values import Selector
 
@@ -101,8 +107,7 @@ async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[
         async with turn, reachability.client(url, ruleset.server.egress_allow) as http:
             seen = await reachability.look(http, url, method=_method(ruleset, endpoint))
         judged = reachability.judge(seen)
-        says = f"{url}: {judged.says}"
-        fix = judged.fix or ""
+        says, fix = f"{url}: {judged.says}", judged.fix or ""
         if elsewhere and seen.trouble == "nobody":
             fix = f"this router listens on port {port}: leave `server.base_url` out, or mend it"
         return ok("address", says) if judged.ok else problem("address", says, fix)
@@ -321,9 +326,8 @@ def of_keys(server: ServerStatus, provider: Provider) -> Iterator[Check]:
 def _of_key(address: str, found: Fetched) -> Check:
     what = f"the {found.kind} at {address}"
     if found.failure is not None:
-        still = f"; it is in force as fetched {timestamp(found.at)}" if found.at else ""
-        if found.kind == "token issuer":
-            still = ""
+        lasts = found.at and found.kind != "token issuer"
+        still = f"; it is in force as fetched {timestamp(found.at)}" if lasts else ""
         fix = "have this machine reach that address and get what it should; it is asked again"
         return problem("keys", f"{what} cannot be had{_why(found)}{still}", fix)
     if found.at is None:
@@ -384,3 +388,63 @@ _PLAIN = {
     "name proxies in `trusted_proxies`, or senders in `allow_from`; the sender tries again",
 }
 """Refusals whose reason is the cause, and which are never kept whole."""
+
+
+# -- the database that routers share ---------------------------------------------------------------
+
+
+def of_database(address: StoreAddress) -> Iterator[Check]:
+    """
+    Can a router work on it, does it keep what was acknowledged, and has it the time that we have?
+    Of a file nothing is asked.
+    """
+    if not isinstance(address, PostgresDatabase):
+        return
+    from router.wiring.stores import about_database
+
+    try:
+        found = asyncio.run(about_database(address))
+    except StoreAbsent as error:
+        yield unknown("database", str(error), "`router serve` makes its tables")
+    except StoreRefused as error:
+        yield problem("database", str(error), "no router starts until that is mended")
+    except StoreUnavailable as error:
+        yield problem("database", str(error), "see that it runs and can be reached from here")
+    else:
+        yield from of_settings(found)
+        yield from of_time(found, SystemClock().now())
+        yield of_room(found, address.pool)
+
+
+def of_settings(found: DatabaseAbout) -> Iterator[Check]:
+    """May a crash or a failover lose deliveries? Do its tables stay small?"""
+    for risk, fix in found.risks():
+        yield problem("database", risk, fix)
+    if not found.risks():
+        says = f"PostgreSQL {found.settings.version} keeps what it acknowledges"
+        yield ok("database", says)
+    if not found.settings.autovacuum:
+        says = "autovacuum is off: what has ended stays in the tables, and all gets slower"
+        yield problem("database", says, "set autovacuum = on, for the table `queue` too")
+
+
+def of_time(found: DatabaseAbout, now: int) -> Iterator[Check]:
+    """By how much are the clocks of this machine, as of which it is `now`, and of others wrong?"""
+    clocks = {"this machine": now - found.now}
+    clocks |= {f"node {one.card.name}": one.card.skew_ms for one in found.living}
+    wrong = {whose: ahead for whose, ahead in clocks.items() if abs(ahead) > store_time.SKEW_MS}
+    for whose, ahead in wrong.items():
+        says = f"{whose} is {ahead / 1000:+.1f} s from the database's: no router is ready there"
+        yield problem("database time", says, "let a time server set both clocks")
+    if not wrong:
+        yield ok("database time", f"as that of this machine and of {len(found.living)} nodes")
+
+
+def of_room(found: DatabaseAbout, pool: int) -> Check:
+    """May one more router, or another one's successor, have its connections?"""
+    room = found.room(pool)
+    most, nodes = found.settings.connections, len(found.living)
+    if room >= pool:
+        return ok("connections", f"{room} of {most} are left beside those of {nodes} routers")
+    says = f"{max(0, room)} of {most} are left beside {pool} for each of {nodes} routers"
+    return problem("connections", says, "raise max_connections, or lower server.store.pool")

@@ -11,14 +11,16 @@ from router.cli.admin import AdminClient
 from router.cli.captured_request import read_captured, request_of
 from router.cli.new_provider import given_secret
 from router.cli.options import Options, addressed
-from router.cli.output import dates, print_json, timestamp, visible
+from router.cli.output import print_json, timestamp
 from router.clock import SystemClock
 from router.diagnosis.causes import DiagnosisFinding
 from router.diagnosis.diagnose import DiagnosisInput, OtherEndpoint, diagnose
 from router.errors import NotFound, SecretMissing, UsageError
+from router.legible import visible
 from router.model.delivery import InboundRequest, LiveSecret
 from router.model.fetched import Fetched
 from router.model.settings import Endpoint
+from router.operator.times import dates
 from router.rules.ruleset import Ruleset
 from router.wiring.dev import DevFile
 from router.wiring.secret_values import secret_value

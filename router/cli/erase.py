@@ -9,13 +9,13 @@ from router.cli.confirm import check_chosen
 from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.last_request import forget_naming
 from router.cli.operate import IDS, PLACE
-from router.cli.operator_access import act
+from router.cli.operator_access import act, note_unevaluated
 from router.cli.options import Options
-from router.cli.output import counted, note, print_json, print_table, timestamp, visible
+from router.cli.output import counted, note, print_table, printed, timestamp
 from router.cli.remote import RemoteOperator
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound
-from router.legible import size_text
+from router.legible import size_text, visible
 from router.model.selector import Criteria
 from router.operator.erasing import texts_of
 from router.operator.erasure_answers import ErasurePlan, ErasureProgress
@@ -68,9 +68,7 @@ def erase(
     if place.server is None:
         _, ruleset = place.working()
         forget_naming(ruleset.server.state.parent, texts_of(request))
-    if place.as_json:
-        print_json(answer)
-    else:
+    if not printed(answer, as_json=place.as_json):
         _report(answer)
 
 
@@ -90,8 +88,7 @@ def _agreed(place: Options, request: EraseRequest, consent: Consent) -> EraseReq
 
 
 def _show_plan(place: Options, plan: ErasurePlan) -> None:
-    if place.as_json:
-        print_json(plan)
+    if printed(plan, as_json=place.as_json):
         return
     more = "" if plan.whole else "at least "
     events, jobs = counted(plan.events, "event"), counted(plan.jobs, "job")
@@ -102,9 +99,7 @@ def _show_plan(place: Options, plan: ErasurePlan) -> None:
         print_table(("endpoint", "state", "deliveries"), rows)
     if plan.open:
         note(f"{counted(plan.open, 'delivery')} would go as soon as all jobs have ended")
-    if plan.failed:
-        why = visible(plan.reason or "")
-        note(f"the condition could not be evaluated on {plan.failed} events: {why}")
+    note_unevaluated(plan.failed, plan.reason)
     if plan.vacuum:
         held, needed, free = map(size_text, msgspec.structs.astuple(plan.vacuum))
         note(
@@ -149,8 +144,7 @@ def _report(answer: ErasureProgress) -> None:
 
 def _show_status(place: Options) -> None:
     found = act(place, lambda verbs: verbs.known_erasures())
-    if place.as_json:
-        print_json(found)
+    if printed(found, as_json=place.as_json):
         return
     if not found.erasures:
         click.echo("no erasure is under way")

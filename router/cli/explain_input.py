@@ -4,14 +4,15 @@ import secrets
 
 import msgspec
 
+from router.cli.files import read_named
 from router.cli.generations import ruleset_of
 from router.cli.operator_access import ask
-from router.cli.option_file import read_named
 from router.cli.options import Options, endpoint_among, is_given
-from router.cli.output import note, visible
+from router.cli.output import note
 from router.cli.remote import Questions
 from router.clock import SystemClock
 from router.errors import NotFound, UsageError
+from router.legible import visible
 from router.model.delivery import Delivery, InboundRequest, as_request
 from router.providers import Provider, Reading
 from router.rules.answers import answer_scope

@@ -8,12 +8,12 @@ from typing import BinaryIO
 
 import click
 
-from router.cli.operator_access import ask
+from router.cli.files import whole_file
+from router.cli.operator_access import ask, note_unevaluated
 from router.cli.options import Options, place_options
-from router.cli.output import counted, note, timestamp, visible
+from router.cli.output import counted, note, timestamp
 from router.cli.remote import Questions
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
-from router.cli.whole_file import whole_file
 from router.clock import SystemClock
 from router.errors import UsageError, os_errors_refused
 from router.model.selector import Criteria
@@ -88,6 +88,4 @@ class _Writer:
     def note(self) -> None:
         """Say how much that was, and what could not be looked at."""
         note(f"{counted(self._found, 'delivery')} exported")
-        if self._failed:
-            reason = visible(self._reason)
-            note(f"the condition could not be evaluated on {self._failed} events: {reason}")
+        note_unevaluated(self._failed, self._reason)

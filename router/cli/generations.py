@@ -1,21 +1,45 @@
-"""Generations that the store kept, as rules again."""
+"""The store, opened for reading, and the generations that it kept, as rules again."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import yaml
 
-from router.cli.open_store import read_store
 from router.cli.options import Options, is_given
 from router.cli.output import note
-from router.errors import ConfigError, NotFound, UsageError
+from router.errors import ConfigError, NotFound, StoreAbsent, UsageError
 from router.model.store_address import StoreAddress, store_address
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation
 
 if TYPE_CHECKING:
-    from router.store.reads import StoreReads
+    from router.model.store_address import StoreAddress
+    from router.store.reads import StoreReader, StoreReads
+
+T = TypeVar("T")
+
+
+def read_store(
+    address: "StoreAddress", reading: "Callable[[StoreReader], Awaitable[T]]", *, absent: T
+) -> T:
+    """What `reading` gets from the store's reader; `absent` if there is no store yet."""
+    from router.wiring.stores import open_reader
+
+    async def read() -> T:
+        try:
+            reader = await open_reader(address)
+        except StoreAbsent:
+            return absent
+        try:
+            return await reading(reader)
+        finally:
+            await reader.close()
+
+    return asyncio.run(read())
+
 
 USUAL_STORE = "router.db"
 

@@ -1,6 +1,5 @@
 """`router import`: rules made of another program's configuration."""
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from router.cli.option_file import read_named
+from router.cli.files import read_named, taken, write_new
 from router.cli.output import counted, note, print_json
-from router.errors import UsageError, os_errors_refused
+from router.errors import UsageError
 
 if TYPE_CHECKING:
     from router.cli.importing.webhook import ImportedRules
@@ -81,12 +80,9 @@ def _write(made: "ImportedRules", output: str | None, secrets: str | None) -> No
     asked = [(Path(name), text, mode) for name, text, mode in files if name is not None]
     for path, _, _ in asked:
         if path.exists():
-            raise UsageError(f"{path} exists already; name another file")
+            raise taken(path)
     for path, text, mode in asked:
-        with os_errors_refused(f"cannot write {path}"):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
+        write_new(path, text, mode)
 
 
 def _is_right(text: str, path: str) -> bool:

@@ -9,7 +9,7 @@ import click
 from router.cli import contexts
 from router.cli.admin import AdminClient, TokenRefused
 from router.cli.contexts import LOCAL, NAME, KnownRouter, KnownRouters
-from router.cli.output import note, print_json, print_table
+from router.cli.output import note, print_json, print_table, printed
 from router.cli.shown_token import ShownToken
 from router.egress import is_local_name, listens_locally
 from router.errors import UsageError
@@ -44,8 +44,7 @@ def login(*, server: str, name: str | None, insecure: bool, as_json: bool) -> No
     known = contexts.read_contexts(path)
     contexts.write_contexts(path, known.with_router(name, KnownRouter(server, token)))
     where = str(path) if token else None
-    if as_json:
-        print_json({"name": name, "server": server, "who": who, "token_in": where})
+    if printed({"name": name, "server": server, "who": who, "token_in": where}, as_json=as_json):
         return
     click.echo(f"{name} is in use: {server}, as {who.name} ({who.role})")
     if where:
@@ -70,9 +69,7 @@ def use(*, name: str | None, as_json: bool) -> None:
         return
     changed = known.using(None if name == LOCAL else name)
     contexts.write_contexts(path, changed)
-    if as_json:
-        print_json({"in_use": name})
-    else:
+    if not printed({"in_use": name}, as_json=as_json):
         at = "on this machine" if name == LOCAL else changed.routers[name].server
         click.echo(f"in use: {name}, {at}")
     if os.environ.get(contexts.CONTEXT_VARIABLE):
@@ -94,9 +91,7 @@ def logout(*, name: str | None, as_json: bool) -> None:
     if name is None:
         raise UsageError("no router elsewhere is in use; name the one to forget (`router use`)")
     contexts.write_contexts(path, known.without(name))
-    if as_json:
-        print_json({"forgotten": name})
-    else:
+    if not printed({"forgotten": name}, as_json=as_json):
         click.echo(f"{name} is forgotten, its token too")
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from router.cli.output import print_json
+from router.cli.files import write_new
+from router.cli.output import printed
 from router.cli.templates import filling, template
-from router.errors import UsageError
+from router.errors import UsageError, os_errors_refused
 
 PLUGIN = "plugins/alert_mail.py"
 _ADDRESS = re.compile(r"[\w.+-]+@[\w.-]+")
@@ -28,7 +29,7 @@ class Way(msgspec.Struct, frozen=True):
     where: str
 
 
-class Alerts(msgspec.Struct, frozen=True):
+class AlertTexts(msgspec.Struct, frozen=True):
     """What is told, and when; how somebody is told."""
 
     events: dict[str, str]
@@ -42,22 +43,19 @@ def make(*, file: str | None, to: str, address: str | None, as_json: bool) -> No
     Raises:
         UsageError: an e-mail without an address or a file, or the file is there already.
     """
-    alerts = filling("alerts.yaml", Alerts)
+    alerts = filling("alerts.yaml", AlertTexts)
     text, variable = _text(alerts, to, address), alerts.ways[to].variable
     if file is None:
         if address is not None:
             raise UsageError(f"name a file: {PLUGIN} is written beside it")
-        if as_json:
-            print_json({"rules": text, "variable": variable})
-        else:
+        if not printed({"rules": text, "variable": variable}, as_json=as_json):
             click.echo(text, nl=False)
         return
     path = Path(file)
     _write(path, text)
     if address is not None and not (path.parent / PLUGIN).exists():  # one serves several alerts
         _write(path.parent / PLUGIN, template("alert_mail.py"))
-    if as_json:
-        print_json({"file": file, "variable": variable})
+    if printed({"file": file, "variable": variable}, as_json=as_json):
         return
     click.echo(f"{path} is written. Next:")
     click.echo(f"  {variable}=… in the environment of `router serve`")
@@ -65,17 +63,12 @@ def make(*, file: str | None, to: str, address: str | None, as_json: bool) -> No
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with os_errors_refused(f"cannot write {path}"):
         path.parent.mkdir(exist_ok=True)
-        with path.open("x", encoding="utf-8") as target:
-            target.write(text)
-    except FileExistsError:
-        raise UsageError(f"{path} exists already; name another file") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    write_new(path, text)
 
 
-def _text(alerts: Alerts, to: str, address: str | None) -> str:
+def _text(alerts: AlertTexts, to: str, address: str | None) -> str:
     """The file's text. Raises UsageError: an e-mail needs an address, and only one can have it."""
     way = alerts.ways[to]
     if (address is not None) != ("ADDRESS" in way.action):

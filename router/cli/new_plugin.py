@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from router.cli.output import print_json
+from router.cli.output import printed
 from router.cli.templates import template
 from router.config.plugins import installed_as
 from router.errors import UsageError
@@ -39,9 +39,7 @@ def make(name: str, folder: Path, *, as_json: bool) -> None:
             file.write_text(text.replace("NAME", name), "utf-8")
     except OSError as error:
         raise UsageError(f"cannot write: {error.strerror}: {error.filename}") from None
-    if as_json:
-        print_json({"written": [str(file) for file in files]})
-    else:
+    if not printed({"written": [str(file) for file in files]}, as_json=as_json):
         for file in files:
             click.echo(f"wrote {file}")
         click.echo(f'use it in a rule:  python: {{call: "{name}:run", args: {{text: hello}}}}')

@@ -9,8 +9,8 @@ import msgspec
 import yaml
 
 from router.cli.captured_request import read_captured
-from router.cli.option_file import read_named
-from router.cli.output import note, print_json
+from router.cli.files import read_named
+from router.cli.output import note, printed
 from router.cli.providers import names_of
 from router.diagnosis.probe import known_senders
 from router.diagnosis.proof_candidates import field_names, payload_of
@@ -32,9 +32,7 @@ def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
     found = fits(request, secret) if secret is not None else []
     fit = found[0] if found else None
     definition = proposed(request, fit)
-    if as_json:
-        print_json({"name": name, "definition": definition, "fits": found})
-    else:
+    if not printed({"name": name, "definition": definition, "fits": found}, as_json=as_json):
         _note_fit(fit, secret)
         _note_known(request, fit, secret)
         click.echo(_text(name, definition, fit), nl=False)

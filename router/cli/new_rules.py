@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from router.cli.dev_hints import program_name
+from router.cli.files import taken, write_new
 from router.cli.options import DEFAULT_RULES
 from router.cli.output import print_json
 from router.cli.providers import names_of
@@ -86,7 +87,7 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
     """
     path = Path(file)
     if path.exists():
-        raise _taken(path)
+        raise taken(path)
     if not providers and sys.stdin.isatty():
         providers, forward = _ask(forward)
     chosen = _chosen(providers)
@@ -94,14 +95,7 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
     faults = load(text, path=str(path), env={}).diagnostics
     if faults:  # the rest of the text is ours
         raise UsageError(f"--forward {forward!r}: {faults[0].message}")
-    try:
-        # "x": whoever made the file since we looked keeps it.
-        with path.open("x", encoding="utf-8") as target:
-            target.write(text)
-    except FileExistsError:
-        raise _taken(path) from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    write_new(path, text)
     if as_json:
         print_json({"file": str(path), "endpoints": [s.endpoint for s in chosen.values()]})
         return
@@ -146,10 +140,6 @@ def written(chosen: dict[str, StarterRules], url: str) -> str:
     return text + "\n".join(
         start.rule.replace("URL", json.dumps(urls[name])) for name, start in chosen.items()
     )
-
-
-def _taken(path: Path) -> UsageError:
-    return UsageError(f"{path} exists already; name another file")
 
 
 def _ask(forward: str | None) -> tuple[list[str], str | None]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from router.cli.files import write_whole
 from router.cli.operator_access import ask
 from router.cli.options import Options
-from router.cli.output import note, print_json
-from router.cli.whole_file import write_whole
+from router.cli.output import note, printed
 from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.model.delivery import Delivery
@@ -42,9 +42,7 @@ def make(place: Options, identity: str) -> None:
     if large:
         payload = {"file": _written(place.rules, sending, delivery)}
     test = test_of(sending, payload, found, delivery)
-    if place.as_json:
-        print_json(test)
-    else:
+    if not printed(test, as_json=place.as_json):
         click.echo(as_text(test), nl=False)
 
 

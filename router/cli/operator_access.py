@@ -11,12 +11,12 @@ from router.cli.admin import AdminClient, admin_address
 from router.cli.generations import rules_to_read
 from router.cli.no_server import NoServer, NotThisRouter
 from router.cli.options import Options
-from router.cli.output import note, visible
+from router.cli.output import note
 from router.cli.remote import Questions, RemoteOperator
 from router.errors import RouterError
+from router.legible import visible
 
 if TYPE_CHECKING:
-    from router.operator.answers import Dead, Deliveries, Jobs
     from router.rules.ruleset import Ruleset
 
 T = TypeVar("T")
@@ -110,11 +110,10 @@ def act(options: Options, verb: Callable[[RemoteOperator], Coroutine[Any, Any, T
         return asyncio.run(verb(RemoteOperator(client)))
 
 
-def note_examined(found: "Deliveries | Jobs | Dead") -> None:
-    """Say on what a condition could not be evaluated."""
-    if found.failed:
-        reason = visible(found.reason or "")
-        note(f"the condition could not be evaluated on {found.failed} events: {reason}")
+def note_unevaluated(failed: int, reason: str | None) -> None:
+    """Say on how many events a condition could not be evaluated, if on any, and why."""
+    if failed:
+        note(f"the condition could not be evaluated on {failed} events: {visible(reason or '')}")
 
 
 def _write_counts(options: Options, ruleset: "Ruleset", route: str) -> None:

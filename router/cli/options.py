@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from router.egress import host_and_port
 from router.errors import ConfigError, UsageError
 from router.suggest import did_you_mean
 
-if TYPE_CHECKING:  # commands that need no rules file must not pay for reading one
+if TYPE_CHECKING:
     from router.config import Loaded
     from router.model.settings import Endpoint
     from router.rules.ruleset import Ruleset
@@ -249,31 +250,17 @@ def _say_where(name: str | None, address: str | None) -> None:
         click.echo(f"at {name}, {address}" if name else f"at {address}", err=True)
 
 
-def _refuse_local_settings() -> None:
-    for name in ("store", "admin"):
-        if _who_said(name) is not None:
-            raise UsageError(f"--server uses its own settings: leave --{name} out")
-
-
 def _place(given: dict[str, Any], argument: str | None, token: str | None) -> Options:
-    if given["server"] is not None:
-        _refuse_local_settings()
+    for name in ("store", "admin"):
+        if given["server"] is not None and _who_said(name) is not None:
+            raise UsageError(f"--server uses its own settings: leave --{name} out")
     if argument is not None:
         refuse_two_files(given["rules"], argument)
         given["rules"] = argument
     for name in ("listen", "admin"):
         _refuse_bad_address(name, given[name])
-    return Options(
-        rules=Path(given["rules"]),
-        as_json=bool(given["as_json"]),
-        dev=bool(given["dev"]),
-        store=given["store"],
-        listen=given["listen"],
-        admin=given["admin"],
-        server=given["server"],
-        token=token,
-        environ=os.environ,
-    )
+    said = {name: value for name, value in given.items() if value is not None}
+    return Options(**said | {"rules": Path(given["rules"])}, token=token, environ=os.environ)
 
 
 def addressed(ruleset: "Ruleset", name: str) -> "Endpoint":
@@ -322,3 +309,15 @@ def refuse_two_files(option: str, argument: str) -> None:
 def _refuse_bad_address(name: str, value: str | None) -> None:
     if value is not None and host_and_port(value) is None:
         raise UsageError(f"--{name} takes HOST:PORT, like 127.0.0.1:8000, not {value!r}")
+
+
+_SHORT = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])?:(?P<rest>[0-9]{1,5}(?:[/?].*)?)")
+
+
+def whole_url(text: str) -> str:
+    """
+    `3000/x` and `:3000/x` are on this machine, and `HOST:PORT/x` is http. Anything else stays as it
+    is: whoever wants a URL judges it.
+    """
+    found = _SHORT.fullmatch(text) or _SHORT.fullmatch(f":{text}")
+    return f"http://{found['host'] or 'localhost'}:{found['rest']}" if found else text

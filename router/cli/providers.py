@@ -7,7 +7,7 @@ import msgspec
 
 from router.cli.completion_values import provider_names
 from router.cli.options import Options, place_options
-from router.cli.output import note, print_json, print_list, print_table
+from router.cli.output import note, print_list, print_table, printed
 from router.cli.paging import paged
 from router.errors import NotFound
 from router.model.settings import OWN
@@ -60,8 +60,7 @@ def _of_file(place: Options) -> dict[str, Provider]:
 
 
 def _print_one(provider: Provider, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_described(provider))
+    if printed(_described(provider), as_json=as_json):
         return
     click.echo(f"{' = '.join(names_of(provider))}  {provider.label}")
     click.echo(f"{provider.definition.about}\n")

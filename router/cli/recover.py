@@ -1,8 +1,6 @@
 """`router recover`: what a sender could not deliver is asked for again."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+import time
 from urllib.parse import quote
 
 import click
@@ -12,11 +10,11 @@ from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.endpoint_argument import endpoint_argument
 from router.cli.operator_access import acting
 from router.cli.options import Options, place_options
-from router.cli.output import counted, note, print_json, print_table, timestamp, visible, when
+from router.cli.output import counted, note, print_table, printed, timestamp, when
+from router.legible import visible
 from router.model.recovery import Recovery, RecoveryPlan
 
 POLL_S = 1.0
-T = TypeVar("T")
 
 
 @click.command()
@@ -41,13 +39,16 @@ def recover(
     begin = _instant(since)
     if not consent.dry_run and not consent.yes:
         refuse_silence(quiet=place.as_json)
-    if not consent.yes:
-        plan = _at(place, lambda senders: senders.plan(endpoint, begin))
+    if consent.dry_run or not consent.yes:
+        asked = {"endpoint": endpoint, "since": begin, "dry_run": True}
+        with acting(place) as client:
+            plan = client.post("/api/recover", asked, RecoveryPlan)
         _show(place, plan)
         if consent.dry_run or not plan.missed:
             return
         click.confirm("Recover them?", abort=True)
-    run = _at(place, lambda senders: _done(senders, endpoint, begin))
+    with acting(place) as client:
+        run = _done(client, endpoint, begin)
     _report(place, run)
     if run.state != "done" or run.failed:
         ctx.exit(1)
@@ -62,52 +63,25 @@ def _instant(text: str | None) -> int | None:
     return instant(text, SystemClock().now())
 
 
-def _at(place: Options, ask: "Callable[[RemoteRecoveries], Coroutine[Any, Any, T]]") -> T:
-    """The answer of the server."""
-    with acting(place) as client:
-        return asyncio.run(ask(RemoteRecoveries(client)))
-
-
-async def _done(senders: "RemoteRecoveries", endpoint: str, since: int | None) -> Recovery:
-    """The run at its end, however long the server takes."""
-    run = await senders.recover(endpoint, since)
+def _done(client: AdminClient, endpoint: str, since: int | None) -> Recovery:
+    """A run, begun or that which runs already, at its end, however long the server takes."""
+    run = client.post("/api/recover", {"endpoint": endpoint, "since": since}, Recovery)
     try:
         while run.state == "running":
             note(f"{counted(run.seen, 'delivery')} looked at so far, {run.missed} missed")
-            await asyncio.sleep(POLL_S)
-            run = await senders.progress(endpoint)
+            time.sleep(POLL_S)
+            run = client.read(f"/api/recoveries/{quote(endpoint, safe='')}", {}, Recovery)
     except KeyboardInterrupt:
         note("what was asked for is remembered: the next run goes on")
         raise
     return run
 
 
-class RemoteRecoveries:
-    """Those of the server behind an admin client."""
-
-    def __init__(self, client: AdminClient) -> None:
-        self._client = client
-
-    async def plan(self, endpoint: str, since: int | None) -> RecoveryPlan:
-        """What a run would ask for."""
-        asked = {"endpoint": endpoint, "since": since, "dry_run": True}
-        return self._client.post("/api/recover", asked, RecoveryPlan)
-
-    async def recover(self, endpoint: str, since: int | None) -> Recovery:
-        """Begin a run, or look at the one that runs."""
-        return self._client.post("/api/recover", {"endpoint": endpoint, "since": since}, Recovery)
-
-    async def progress(self, endpoint: str) -> Recovery:
-        """How far it is."""
-        return self._client.read(f"/api/recoveries/{quote(endpoint, safe='')}", {}, Recovery)
-
-
 # -- what is printed
 
 
 def _show(place: Options, plan: RecoveryPlan) -> None:
-    if place.as_json:
-        print_json(plan)
+    if printed(plan, as_json=place.as_json):
         return
     click.echo(
         f"{counted(plan.missed, 'missed delivery')} of {plan.seen:,} listed since "
@@ -124,8 +98,7 @@ def _show(place: Options, plan: RecoveryPlan) -> None:
 
 
 def _report(place: Options, run: Recovery) -> None:
-    if place.as_json:
-        print_json(run)
+    if printed(run, as_json=place.as_json):
         return
     click.echo(
         f"{counted(run.missed, 'missed delivery')} since {timestamp(run.since)}{_parts(run)}"

@@ -10,10 +10,11 @@ from router.cli.consent import Consent, consent_options
 from router.cli.operate import IDS, PLACE
 from router.cli.operator_access import act
 from router.cli.options import Options, same_place
-from router.cli.output import counted, note, print_json, span, timestamp
+from router.cli.output import counted, note, printed, timestamp
 from router.cli.remote import RemoteOperator
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.errors import UsageError
+from router.legible import span
 from router.model.selector import Criteria
 from router.operator.answers import OperatorPlan, ReplayProgress
 from router.operator.requests import ReplayRequest
@@ -71,9 +72,7 @@ def replay(
     request().check()
     selector = agreed(place, selector, consent, planned, "Replay them?")
     answer = act(place, lambda verbs: _made(verbs, request()))
-    if place.as_json:
-        print_json(answer)
-    else:
+    if not printed(answer, as_json=place.as_json):
         _report(answer)
 
 

@@ -10,10 +10,18 @@ import click
 from router.cli.completion_values import endpoint_names, event_names
 from router.cli.last_request import SentRequest, forget, last_of, remember
 from router.cli.options import Options, addressed, place_options
-from router.cli.output import print_json, visible
-from router.cli.send_requests import SendOptions, SendResult, Signer, fresh, is_expected, send_each
-from router.cli.set_values import parse_assignment
+from router.cli.output import print_json
+from router.cli.send_requests import (
+    SendOptions,
+    SendResult,
+    Signer,
+    fresh,
+    is_expected,
+    parse_assignment,
+    send_each,
+)
 from router.errors import UsageError
+from router.legible import visible
 from router.model.settings import OWN, Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset

@@ -1,4 +1,4 @@
-"""What `send` sends: requests built as the sender builds them, and each one's answer."""
+"""What `send` sends: requests built as the sender builds them, `--set` and all; the answers."""
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
@@ -11,22 +11,56 @@ import click
 import msgspec
 
 from router import __version__
+from router.cli.files import read_named
 from router.cli.last_request import SentRequest
-from router.cli.option_file import read_named
-from router.cli.options import Options
+from router.cli.options import Options, whole_url
 from router.cli.output import note
-from router.cli.set_values import set_value
-from router.cli.url_option import whole_url
 from router.clock import SystemClock
 from router.errors import UsageError
+from router.expressions import NotJson, decode_json
 from router.model.settings import Endpoint
 from router.providers import Provider
+from router.providers.changes import put, steps
 from router.providers.questions import asked, questions_of
 from router.rules.ruleset import Ruleset
 from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import httpx
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """
+    `a.b=v` as path text and value: JSON if it reads as JSON, else the text itself.
+
+    Raises:
+        UsageError: it has no `=`, or no path before it.
+    """
+    path, sign, value = text.partition("=")
+    if not sign or not path.strip():
+        raise UsageError(f"--set takes PATH=VALUE, like total_price=12.50, not {text!r}")
+    try:
+        steps(path)
+    except ValueError as reason:
+        raise UsageError(f"--set: {reason}") from None
+    try:
+        return path, decode_json(value.encode())
+    except NotJson:
+        return path, value
+
+
+def set_value(payload: Any, path: str, value: Any) -> Any:
+    """
+    The payload with `value` at `path`; see `router.providers.changes.put`.
+
+    Raises:
+        UsageError: the path leads through a value that has no such part.
+    """
+    try:
+        return put(payload, path, value)
+    except ValueError as reason:
+        raise UsageError(f"--set {path}: {reason}") from None
+
 
 _TIMEOUT_S = 60.0
 _EVENT_BYTES_MAX = 256

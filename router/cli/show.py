@@ -10,25 +10,17 @@ import click
 import msgspec
 
 from router.cli.admin import AdminClient
-from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import (
-    aged,
-    dates,
-    pretty,
-    print_json,
-    span,
-    timestamp,
-    visible,
-    visible_block,
-)
+from router.cli.output import aged, flags_text, printed, timestamp
 from router.cli.paging import paged
 from router.cli.remote import RemoteOperator
 from router.errors import NotFound, UsageError
+from router.legible import pretty, span, visible, visible_block
 from router.model.delivery import Delivery, Redaction, full_name
 from router.model.job import ENDED, Attempt, Job
 from router.model.packed import plain_body
+from router.operator.times import dates
 from router.store.values import DeliveryRecord, Selector
 from router.web.pages.shown import verified
 
@@ -47,9 +39,7 @@ def show(*, place: Options, identity: str, follow: bool) -> None:
     if follow:
         _follow(place, record.jobs)
         record = _record(place, identity)
-    if place.as_json:
-        print_json(_as_json(record))
-    else:
+    if not printed(_as_json(record), as_json=place.as_json):
         _print(record)
 
 

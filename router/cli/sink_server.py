@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from router.cli.output import pretty, visible
+from router.legible import pretty, visible
 
 BODY_MAX = 32 * 1024 * 1024
 _LINE_MAX = 65_536

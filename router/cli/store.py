@@ -22,7 +22,15 @@ from router.cli.consent import Consent, consent_options, refuse_silence
 from router.cli.generations import rules_to_read
 from router.cli.no_server import NoServer
 from router.cli.options import Options, place_options
-from router.cli.output import aged, counted, note, print_answer, print_json, states, timestamp
+from router.cli.output import (
+    aged,
+    counted,
+    note,
+    print_answer,
+    printed,
+    states,
+    timestamp,
+)
 from router.cli.remote import RemoteOperator
 from router.errors import ConfigError, NotFound, RouterError, UsageError
 from router.legible import size_text
@@ -98,9 +106,7 @@ def restore(*, place: Options, source: Path, consent: Consent) -> None:
         audit=local_line("restore", {"path": str(source.absolute())}),
         progress=_progress(),
     )
-    if place.as_json:
-        print_json(msgspec.structs.asdict(done))
-    else:
+    if not printed(msgspec.structs.asdict(done), as_json=place.as_json):
         _say_restored(done)
 
 
@@ -157,9 +163,7 @@ def copy_to_database(ctx: click.Context, *, source: str, target: str, as_json: b
     moved = asyncio.run(
         copy_store(file, database, clock=SystemClock(), audit=audit, show=_progress())
     )
-    if as_json:
-        print_json(moved)
-    else:
+    if not printed(moved, as_json=as_json):
         for table in moved.tables:
             differs = "" if table.same else f"  DIFFERS: {table.copied_rows}  {table.copied_digest}"
             click.echo(f"{table.table:<17} {table.rows:>10}  {table.digest}{differs}")
@@ -298,8 +302,7 @@ def info(*, place: Options) -> None:
         show_database(address, as_json=place.as_json)
         return
     found = about(Path(address.path))
-    if place.as_json:
-        print_json(found)
+    if printed(found, as_json=place.as_json):
         return
     for name, value in (
         ("store", found.path),

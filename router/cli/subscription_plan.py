@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from router.cli.open_store import read_store
+from router.cli.generations import read_store
 from router.cli.operator_access import acting
 from router.cli.options import Options, addressed
 from router.cli.remote import RemoteOperator
@@ -20,7 +20,6 @@ from router.model.store_address import StoreAddress
 from router.model.subscription import (
     FACTS,
     SCOPES,
-    GrantedScopes,
     Subscription,
     fact_name,
     granted_at,
@@ -322,14 +321,10 @@ def known_scopes(address: StoreAddress, base: str) -> tuple[str, ...] | None:
     return found.scopes if found else None
 
 
-async def remember_scopes(place: Options, ruleset: Ruleset, granted: GrantedScopes) -> None:
-    """Make these durable. Raises: as `acting`."""
-    with acting(place, ruleset) as client:
-        await RemoteOperator(client).remember(RememberRequest(scopes=(granted,)))
-
-
-async def remember(place: Options, ruleset: Ruleset, facts: Mapping[str, Any]) -> None:
-    """Make these durable; None as a value forgets one. Raises: as `acting`."""
-    request = msgspec.convert({"facts": dict(facts)}, RememberRequest)
+async def remember(place: Options, ruleset: Ruleset, **known: Any) -> None:
+    """
+    Make `facts` durable, of which None as a value forgets one, or `scopes`. Raises: as `acting`.
+    """
+    request = msgspec.convert(known, RememberRequest)
     with acting(place, ruleset) as client:
         await RemoteOperator(client).remember(request)

@@ -18,8 +18,8 @@ from router.cli.output import (
     print_json,
     print_list,
     print_table,
+    printed,
     timestamp,
-    visible,
     when,
 )
 from router.cli.subscription_plan import (
@@ -32,12 +32,12 @@ from router.cli.subscription_plan import (
     planned,
     read_records,
     remember,
-    remember_scopes,
     topics_given,
     topics_of_rules,
 )
 from router.clock import SystemClock
 from router.errors import NotFound, UsageError
+from router.legible import visible
 from router.model.settings import Endpoint
 from router.model.subscription import GrantedScopes
 from router.provider_calls import subscriptions
@@ -177,7 +177,7 @@ async def _granted(
         note(f"the token's scopes are not known: {visible(str(error))}")
         return None
     granted = GrantedScopes(access.base, scopes, clock.now())
-    await remember_scopes(place, ruleset, granted)
+    await remember(place, ruleset, scopes=[granted])
     return scopes
 
 
@@ -263,7 +263,7 @@ async def _create(
             access,
             way=plan.way,
             clock=clock,
-            keep=lambda facts: remember(place, ruleset, facts),
+            keep=lambda facts: remember(place, ruleset, facts=dict(facts)),
             pace=Pace(clock, access.rule.subscriptions_per_s, before=before),
             known=plan.known,
         ).run(plan.endpoint, plan.wanted, on_result=done)
@@ -291,8 +291,7 @@ def _progress(
 
 
 def _report(place: Options, results: list[SubscriptionResult]) -> None:
-    if place.as_json:
-        print_json({"results": results})
+    if printed({"results": results}, as_json=place.as_json):
         return
     rows = [[r.topic, r.outcome, r.id or "-", r.words or ""] for r in results]
     print_table(("topic", "outcome", "id", "why"), rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from router.cli.options import Options, place_options, rules_argument
-from router.cli.output import note, print_json
+from router.cli.output import note, printed
 from router.errors import ConfigError, UsageError
 from router.suggest import did_you_mean
 
@@ -95,9 +95,7 @@ def _run(
         note_unused(place.rules, loaded.trials)
     if options.junit is not None:
         write_junit(options.junit, place.rules, run.results)
-    if place.as_json:
-        print_json(results_json(run))
-    else:
+    if not printed(results_json(run), as_json=place.as_json):
         print_results(run, brief=brief)
     if not run.results:
         note(_nothing_chosen(place.rules, loaded, options.pattern))

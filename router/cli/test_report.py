@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from router.cli.output import visible
 from router.errors import os_errors_refused
+from router.legible import visible
 from router.rehearsal import TrialResult
 from router.rehearsal.run import NOT_REAL
 from router.wiring.test_runner import TestRunResult

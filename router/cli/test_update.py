@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from router.cli.output import note, visible
+from router.cli.output import note
 from router.config.snapshots import read_snapshots, snapshots_path, snapshots_text
 from router.errors import os_errors_refused
 from router.expressions import JSON
 from router.expressions.compare import same
+from router.legible import visible
 from router.model.trial import Trial
 from router.rehearsal import TrialResult
 from router.rehearsal.run import SNAPSHOT

@@ -4,7 +4,7 @@ import click
 
 from router.cli.operator_access import act, ask
 from router.cli.options import Options, place_options
-from router.cli.output import note, print_answer, print_json, print_list, when
+from router.cli.output import note, print_answer, print_list, when
 from router.cli.paging import paged
 from router.cli.redraw import watched
 from router.clock import SystemClock
@@ -46,10 +46,7 @@ def new(*, place: Options, name: str, role: AdminRole, bodies: bool, until: str 
     end = None if until is None else deadline(until, SystemClock().now())
     request = TokenRequest(name, role, bodies, end)
     made = act(place, lambda verbs: verbs.new_token(request))
-    if place.as_json:
-        print_json(made)
-    else:
-        click.echo(made.token)
+    print_answer(made, made.token, as_json=place.as_json)
     note(f"a token of {name}, {role}: keep it, it is not shown again")
 
 

@@ -34,7 +34,7 @@ PRIVATE_NAMES = (
         323,
         "doctor takes every address for one that may be called",
         Edit(
-            "router/cli/doctor_targets.py",
+            "router/cli/doctor_offline.py",
             "            policy.check(address, host)\n",
             "            policy.check(address, host, literal=True)\n",
         ),

@@ -6,7 +6,7 @@ from os import terminal_size
 import click
 import pytest
 
-from router.cli.status_text import StatusText
+from router.cli.status import StatusText
 from router.legible import ago
 from router.operator import attention
 from tests.acceptance.process import ROOT

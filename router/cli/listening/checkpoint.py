@@ -14,7 +14,6 @@ from router.errors import UsageError, os_errors_refused
 
 SIZE = 1_024
 """The file is one record of this size, written over itself: a kill leaves the old or the new."""
-_SHOWN_MAX = 200
 
 
 class CheckpointRecord(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -51,31 +52,20 @@ async def until_first(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+@dataclass(eq=False)
 class Forwarder:
     """Forwards what comes, in the order of the router's store."""
 
-    def __init__(
-        self,
-        source: DeliverySource,
-        signal: SignalWatcher,
-        target: LocalTarget,
-        checkpoint: Checkpoint,
-        view: PlainView,
-        *,
-        options: ForwardOptions,
-        clock: Clock,
-        backoff: Callable[[], Backoff],
-    ) -> None:
-        self._source = source
-        self._signal = signal
-        self._target = target
-        self._checkpoint = checkpoint
-        self._view = view
-        self._options = options
-        self._clock = clock
-        self._backoff = backoff
-        self._hurried = asyncio.Event()
-        self._failed = 0
+    source: DeliverySource
+    signal: SignalWatcher
+    target: LocalTarget
+    checkpoint: Checkpoint
+    view: PlainView
+    options: ForwardOptions
+    clock: Clock
+    backoff: Callable[[], Backoff]
+    _hurried: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _failed: int = field(default=0, init=False)
 
     async def run(self) -> int:
         """
@@ -84,9 +74,9 @@ class Forwarder:
         Raises:
             UsageError: the router refuses us.
         """
-        if self._options.once:
+        if self.options.once:
             return await self._follow()
-        async with until_first(self._follow(), self._signal.run()) as (following, watching):
+        async with until_first(self._follow(), self.signal.run()) as (following, watching):
             if not following.done():
                 watching.result()  # it ends by an error alone
             return await following
@@ -97,66 +87,66 @@ class Forwarder:
 
     async def again(self, arrived: FollowedDelivery, attempt: int) -> Forwarded:
         """Forward one again by hand; the checkpoint stays."""
-        forwarded = await self._target.forward(arrived, attempt)
-        self._view.forwarded(forwarded)
+        forwarded = await self.target.forward(arrived, attempt)
+        self.view.forwarded(forwarded)
         return forwarded
 
     async def _follow(self) -> int:
-        cursor = self._checkpoint.cursor
+        cursor = self.checkpoint.cursor
         while True:
-            self._signal.woken.clear()
+            self.signal.woken.clear()
             page = await self._page(cursor)
             if page.removed or page.other:
-                self._view.gap(page.removed or 0, other=page.other)
+                self.view.gap(page.removed or 0, other=page.other)
             for arrived in page.deliveries:
                 if not await self._deal_with(arrived):
                     return 1
-                self._checkpoint.advance(arrived.cursor, at=self._clock.now(), delivery=arrived.id)
+                self.checkpoint.advance(arrived.cursor, at=self.clock.now(), delivery=arrived.id)
             cursor = page.cursor
-            self._checkpoint.advance(cursor, at=self._clock.now())
+            self.checkpoint.advance(cursor, at=self.clock.now())
             if page.more:
                 continue
-            if self._options.once:
+            if self.options.once:
                 return 1 if self._failed else 0
             # Until the signal comes; without one, for a while.
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(None if self._signal.connected else POLL_S):
-                    await self._signal.woken.wait()
+                async with asyncio.timeout(None if self.signal.connected else POLL_S):
+                    await self.signal.woken.wait()
 
     async def _page(self, cursor: str | None) -> FollowedDeliveries:
         """What comes next; a router that does not answer is called again."""
-        backoff, failed = self._backoff(), False
+        backoff, failed = self.backoff(), False
         while True:
             try:
-                page = await self._source.after(cursor=cursor, since=self._options.since)
+                page = await self.source.after(cursor=cursor, since=self.options.since)
             except ConnectionLost as lost:
-                if self._options.once:
+                if self.options.once:
                     raise
                 failed, wait_s = True, backoff.next_s()
-                self._view.connection(str(lost), wait_s)
+                self.view.connection(str(lost), wait_s)
                 await asyncio.sleep(wait_s)
                 continue
-            if failed and self._signal.connected:
-                self._view.connection(None, 0.0)
+            if failed and self.signal.connected:
+                self.view.connection(None, 0.0)
             return page
 
     async def _deal_with(self, arrived: FollowedDelivery) -> bool:
         """Forward it if it is wanted, as often as it takes; False: stop before it."""
-        condition, save = self._options.condition, self._options.save
+        condition, save = self.options.condition, self.options.save
         if condition is not None and not condition.takes(arrived):
             return True
         saved = save(arrived) if save is not None else None
-        backoff, attempt = self._backoff(), 0
+        backoff, attempt = self.backoff(), 0
         while True:
             attempt += 1
-            forwarded = await self._target.forward(arrived, attempt)
+            forwarded = await self.target.forward(arrived, attempt)
             if not self._tries_again(forwarded):
-                self._view.forwarded(msgspec.structs.replace(forwarded, saved=saved))
+                self.view.forwarded(msgspec.structs.replace(forwarded, saved=saved))
                 self._failed += not forwarded.ok
                 judged = forwarded.status is not None or forwarded.unsendable
-                return forwarded.ok or (judged and self._options.on_error != "stop")
+                return forwarded.ok or (judged and self.options.on_error != "stop")
             wait_s = backoff.next_s()
-            self._view.forwarded(
+            self.view.forwarded(
                 msgspec.structs.replace(forwarded, again_in_s=round(wait_s, 1), saved=saved)
             )
             self._hurried.clear()
@@ -166,8 +156,8 @@ class Forwarder:
 
     def _tries_again(self, forwarded: Forwarded) -> bool:
         """An unreachable target has answered nothing: it is tried again."""
-        if forwarded.ok or forwarded.unsendable or self._options.on_error == "stop":
+        if forwarded.ok or forwarded.unsendable or self.options.on_error == "stop":
             return False
         if forwarded.status is None:
-            return not self._options.once
-        return self._options.on_error == "retry"
+            return not self.options.once
+        return self.options.on_error == "retry"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from router.cli.whole_file import write_whole
+from router.cli.files import write_whole
 from router.config.yaml_json import yaml_json
 from router.errors import os_errors_refused
 from router.expressions import decode_json, is_json

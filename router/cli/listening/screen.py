@@ -6,10 +6,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from router.cli.listening import lines
-from router.cli.listening.plain import PlainView
+from router.cli.listening.plain import PlainView, line, names_of
 from router.cli.listening.target import Forwarded
-from router.cli.output import visible
+from router.legible import visible
 
 KEPT = 200
 """Deliveries that can be selected again: the last ones."""
@@ -93,14 +92,14 @@ class ScreenView(PlainView):
         text.append(f"  {self._taken} accepted")
         text.append(f"  {self._failed} failed", "red" if self._failed else "")
         if (chosen := self.selected) is not None:
-            names = visible(lines.names_of(chosen.arrived))[:24]
+            names = visible(names_of(chosen.arrived))[:24]
             text.append(f"  [{chosen.arrived.id[:16]} {names}]", "bold")
         text.append(f"  {KEYS}", "dim")
         return text
 
 
 def _line(forwarded: Forwarded) -> Text:
-    time, endpoint, names, status, took, id_, said = lines.line(forwarded)
+    time, endpoint, names, status, took, id_, said = line(forwarded)
     shade = "green" if forwarded.ok else "yellow" if forwarded.again_in_s is not None else "red"
     text = Text(f"{time}  ", "dim")
     text.append(f"{endpoint:<12}  {names:<24}  ", "default")

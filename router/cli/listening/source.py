@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 
 import httpx
 import msgspec
@@ -25,22 +26,20 @@ class ConnectionLost(RouterError):
     """The router cannot be reached just now; the text says why."""
 
 
+@dataclass(eq=False)
 class Backoff:
     """Longer and longer waits, each with jitter, until a call succeeds."""
 
-    def __init__(
-        self, rng: random.Random, first_s: float = FIRST_WAIT_S, longest_s: float = LONGEST_WAIT_S
-    ) -> None:
-        self._rng = rng
-        self._first_s = first_s
-        self._longest_s = longest_s
-        self._failures = 0
+    rng: random.Random
+    first_s: float = FIRST_WAIT_S
+    longest_s: float = LONGEST_WAIT_S
+    _failures: int = field(default=0, init=False)
 
     def next_s(self) -> float:
         """How long to wait now."""
-        most = min(self._longest_s, self._first_s * 2.0 ** min(self._failures, 16))
+        most = min(self.longest_s, self.first_s * 2.0 ** min(self._failures, 16))
         self._failures += 1
-        return most * self._rng.uniform(0.5, 1.0)
+        return most * self.rng.uniform(0.5, 1.0)
 
     def over(self) -> None:
         """A call succeeded."""
@@ -101,6 +100,7 @@ class DeliverySource:
             raise ConnectionLost(_words(error)) from None
 
 
+@dataclass(eq=False)
 class SignalWatcher:
     """
     Keeps the signal open, for ever. `woken` is set when it is time to ask for deliveries.
@@ -109,20 +109,12 @@ class SignalWatcher:
     change: None for connected, else why not, and in how many seconds it is tried again.
     """
 
-    def __init__(
-        self,
-        source: DeliverySource,
-        *,
-        backoff: Backoff,
-        on_change: Callable[[str | None, float], None],
-        idle_s: float = IDLE_S,
-    ) -> None:
-        self._source = source
-        self._backoff = backoff
-        self._on_change = on_change
-        self._idle_s = idle_s
-        self.connected = False
-        self.woken = asyncio.Event()
+    source: DeliverySource
+    backoff: Backoff
+    on_change: Callable[[str | None, float], None]
+    idle_s: float = IDLE_S
+    connected: bool = field(default=False, init=False)
+    woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def run(self) -> None:
         """
@@ -139,17 +131,17 @@ class SignalWatcher:
                 why = str(lost)
             self.connected = False
             self.woken.set()  # whoever waits must now ask without the signal
-            wait_s = self._backoff.next_s()
-            self._on_change(why, wait_s)
+            wait_s = self.backoff.next_s()
+            self.on_change(why, wait_s)
             await asyncio.sleep(wait_s)
 
     async def _watch(self) -> None:
-        async with self._source.signal(self._idle_s) as pieces:
+        async with self.source.signal(self.idle_s) as pieces:
             async for _ in pieces:
                 if not self.connected:
                     self.connected = True
-                    self._backoff.over()
-                    self._on_change(None, 0.0)
+                    self.backoff.over()
+                    self.on_change(None, 0.0)
                 self.woken.set()  # at a heartbeat too: to ask costs little
 
 

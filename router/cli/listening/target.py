@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -11,7 +12,7 @@ import httpx
 import msgspec
 
 from router.cli.admin import no_answer
-from router.cli.url_option import whole_url
+from router.cli.options import whole_url
 from router.clock import Clock
 from router.errors import UsageError
 from router.model.delivery import REMOVED
@@ -140,25 +141,19 @@ class Forwarded(msgspec.Struct, frozen=True):
         }
 
 
+@dataclass(eq=False)
 class LocalTarget:
     """Sends deliveries to one address, each as it came."""
 
-    def __init__(
-        self,
-        to: str,
-        client: httpx.AsyncClient,
-        clock: Clock,
-        timer: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self.to = to
-        self._client = client
-        self._clock = clock
-        self._timer = timer
+    to: str
+    client: httpx.AsyncClient
+    clock: Clock
+    timer: Callable[[], float] = time.perf_counter
 
     async def forward(self, arrived: FollowedDelivery, attempt: int) -> Forwarded:
         """One try. Whatever the local machine does is an answer, never an error."""
         url = url_of(self.to, arrived)
-        at, began = self._clock.now(), self._timer()
+        at, began = self.clock.now(), self.timer()
         status, error, unsendable = None, None, False
         try:
             request = httpx.Request(
@@ -168,9 +163,9 @@ class LocalTarget:
                     (n.encode("latin-1"), v.encode("latin-1")) for n, v in headers_of(arrived)
                 ],
                 content=arrived.body,
-                extensions={"timeout": self._client.timeout.as_dict()},
+                extensions={"timeout": self.client.timeout.as_dict()},
             )
-            async with aclosing(await self._client.send(request, stream=True)) as response:
+            async with aclosing(await self.client.send(request, stream=True)) as response:
                 # Of the body nothing is kept, and no more is read than is needed.
                 read = 0
                 async for chunk in response.aiter_raw():
@@ -183,5 +178,5 @@ class LocalTarget:
             unsendable = isinstance(
                 problem, httpx.LocalProtocolError | httpx.InvalidURL | ValueError
             )
-        took = round((self._timer() - began) * 1000, 1)
+        took = round((self.timer() - began) * 1000, 1)
         return Forwarded(arrived, url, at, attempt, status, took, error, unsendable=unsendable)

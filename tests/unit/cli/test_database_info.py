@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from router.cli.database_info import show_database
-from router.cli.doctor_database import of_database, of_room, of_settings, of_time
+from router.cli.doctor_online import of_database, of_room, of_settings, of_time
 from router.clock import SystemClock
 from router.model.share import Shares, TargetShare
 from router.model.store_address import DatabaseUrl, PostgresDatabase, SqliteFile

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from router.cli.captured_request import as_json
 from router.cli.doctor_online import of_addresses
 from router.cli.options import Options
 from router.providers import builtin
 from tests.acceptance.process import free_ports
+from tests.captured import as_json
 from tests.unit.cli.conftest import Router
 from tests.unit.providers.makers import a_delivery, changed, invented
 

@@ -3,7 +3,7 @@
 import pytest
 
 from router.cli.doctor_check import Check
-from router.cli.doctor_targets import of_targets
+from router.cli.doctor_offline import of_targets
 from router.config import load
 
 RULES = """\

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.captured_request import as_json
 from router.cli.sink_server import Received
 from router.model.delivery import InboundRequest
 from router.providers import Provider, builtin
+from tests.captured import as_json
 from tests.unit.cli.conftest import MakeSink, Router
 from tests.unit.providers.makers import SENDERS, fixed_bytes, other_bytes
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from router.cli.explain_leaves import rule_lines
+from router.cli.explain_text import rule_lines
 from router.rules.explain import Explainer
 from router.rules.scope import delivery_roots, event_scope
 from router.rules.specs import Condition

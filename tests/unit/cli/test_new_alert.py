@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from router.cli.new import ALERT_WAYS
-from router.cli.new_alert import Alerts
+from router.cli.new_alert import AlertTexts
 from router.cli.templates import filling
 from router.providers import own
 from tests.unit.cli.conftest import Router
 
-ALERTS = filling("alerts.yaml", Alerts)
+ALERTS = filling("alerts.yaml", AlertTexts)
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from router.cli.captured_request import as_json, read_captured
+from router.cli.captured_request import read_captured
 from router.config import load
 from router.errors import UsageError
+from tests.captured import as_json
 from tests.unit.cli.conftest import Router
 from tests.unit.providers.makers import SENDERS, a_delivery, a_provider, invented
 

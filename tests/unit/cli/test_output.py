@@ -10,18 +10,16 @@ from hypothesis import strategies as st
 
 from router.cli.output import (
     aged,
-    pretty,
     print_json,
     print_table,
     shortened,
-    span,
     states,
     timestamp,
-    visible,
     when,
 )
 from router.cli.paging import Collected
 from router.clock import SystemClock
+from router.legible import pretty, span, visible
 from router.model.job import Attempt
 from router.store.time_text import instant
 

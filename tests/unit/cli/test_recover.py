@@ -120,6 +120,7 @@ def test_the_plan(recover: Recover, api: ApiServer) -> None:
     assert ran.out.splitlines()[-1].split()[-2:] == ["push", "4"]
     plan = json.loads(recover("code", "--dry-run", "--json", "--since", "2h").out)
     assert (plan["missed"], plan["shown"][0]["id"]) == (1, "4")
+    assert "1 missed delivery of 1" in recover("code", "--dry-run", "--yes").out
     assert not api.missed.redelivered
 
 

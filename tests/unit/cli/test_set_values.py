@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.cli.set_values import parse_assignment, set_value
+from router.cli.send_requests import parse_assignment, set_value
 from router.errors import UsageError
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from router.cli.output import timestamp
-from router.cli.status_text import StatusText, bars
+from router.cli.status import StatusText, bars
 from router.model.activity import EVER, ActivityCount
 from router.operator.node_rows import node_rows
 from router.operator.overview_answer import Attention, Overview

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from router.cli.table import cells, table_lines
+from router.cli.output import cells, table_lines
 
 WORD = st.text("abc#注", min_size=1, max_size=9)
 CELL = st.lists(WORD, max_size=6).map(" ".join)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.cli.url_option import whole_url
+from router.cli.options import whole_url
 
 
 @pytest.mark.parametrize(

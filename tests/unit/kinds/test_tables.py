@@ -52,7 +52,7 @@ EXCUSED = {
     "config/checks/attempts.py": "knows what http calls accept",
     "config/checks/calls.py": "warns of where http calls go",
     "config/checks/commands.py": "warns of what shell calls run",
-    "cli/sender_settings.py": "the scheme of a proof",
+    "cli/addresses.py": "the scheme of a proof",
 }
 """Files that have the word for a reason of their own."""
 

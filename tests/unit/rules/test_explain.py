@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.cli.explain_leaves import rule_lines
+from router.cli.explain_text import rule_lines
 from router.expressions import compile as compiled
 from router.model.job import Group
 from router.rules.explain import Explainer, RuleReading, near_misses

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.cli.explain_leaves import rule_lines
+from router.cli.explain_text import rule_lines
 from router.model.delivery import Redaction
 from router.rules.explain import Explainer, RuleReading
 from router.rules.scope import delivery_roots, event_scope

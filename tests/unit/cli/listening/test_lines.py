@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from router.cli.listening import lines
+from router.cli.listening import plain as lines
 from router.cli.listening.plain import JsonView, PlainView
 from router.operator.answers import EventRow
 from tests.unit.cli.listening.conftest import Maker, a_try

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from router.cli.doctor_database import of_database
+from router.cli.doctor_online import of_database
 from router.errors import StoreRefused
 from router.model.store_address import DatabaseUrl, PostgresDatabase
 from router.store.postgres.database import Database
