@@ -41,7 +41,8 @@ def refusal(refused: IngestRefusal, methods: Iterable[str] = ()) -> Reply:
 def reply_bytes(reply: Reply, *, keep_alive: bool, head_only: bool = False) -> bytes:
     """Return a whole response; `head_only`: without its body, for HEAD."""
     body = reply.body
-    head = _reply_head(
+    make = _reply_head.__wrapped__ if reply.headers else _reply_head  # they may be of this one alone
+    head = make(
         reply.status,
         len(body),
         reply.content_type,

@@ -159,6 +159,7 @@ class WireProtocol(BoundedConnection):
     # -- pieces of requests --------------------------------------------------------------------
 
     def _more_head(self, began_earlier: bool) -> None:
+        self._head.cut = True
         if began_earlier:
             self._head.late_bytes += self._chunk_bytes
             limits = self._wire.limits
