@@ -76,7 +76,7 @@ _SMALL = (
     bad("11 headers", post(head=b"X: 1\r\n" * 9), 431, "x:too_many_headers", on="small"),
     bad("a head of 1.1 KB", post(head=b"X: " + b"a" * 1100 + b"\r\n"), 431, "x:headers_too_large",
         on="small"),
-    bad("a head of 1.1 KB in pieces", (H + b"X: " + b"a" * 600, Pause(0.05), b"a" * 500
+    bad("a head of 1.1 KB in pieces", (H + b"X: " + b"a" * 600, Pause(0.3), b"a" * 500
         + b"\r\n\r\n"), 431, "x:headers_too_large", on="small"),
     bad("a path of 1.1 KB", post(path=b"/" + b"a" * 1100), 414, "uri_too_long", on="small"),
     Row("just small enough", (post(b"1", path=b"/wh_x?" + b"q" * 1000, head=b"X: 1\r\n" * 7 + b"Y: "
@@ -122,7 +122,7 @@ _ADMIN = (
     _admin("no further request", _A + b"\r\n", "200 closes", on="small", after_s=0.29),
     _admin("a dripping body", (_LOGIN + b"Content-Length: 999\r\n\r\n", Drip(b"x")), "408 lingers",
         on="small", after_s=0.59),
-    _admin("a head of 1.1 KB in pieces", (_A + b"X: " + b"a" * 600, Pause(0.05), b"a" * 500
+    _admin("a head of 1.1 KB in pieces", (_A + b"X: " + b"a" * 600, Pause(0.3), b"a" * 500
            + b"\r\n\r\n"), "431 lingers", on="small"),
     _admin("11 headers", _A + b"X: 1\r\n" * 10 + b"\r\n", "431 lingers", on="small"),
 )  # fmt: skip
