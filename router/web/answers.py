@@ -40,17 +40,17 @@ def refusal(refused: IngestRefusal, methods: Iterable[str] = ()) -> Reply:
 
 def reply_bytes(reply: Reply, *, keep_alive: bool, head_only: bool = False) -> bytes:
     """Return a whole response; `head_only`: without its body, for HEAD."""
-    body = reply.body
-    head = _reply_head(
+    make = _reply_head.__wrapped__ if reply.headers else _reply_head  # they may be its alone
+    head = make(
         reply.status,
-        len(body),
+        len(reply.body),
         reply.content_type,
         reply.retry_after,
         reply.challenge,
         reply.close or not keep_alive,
         reply.headers,
     )
-    return head if head_only else head + body
+    return head if head_only else head + reply.body
 
 
 @lru_cache(maxsize=256)

@@ -302,9 +302,10 @@ class BoundedConnection(asyncio.Protocol):
     def _send_refusal(self, refused: IngestRefusal) -> None:
         """Answer in place of the door, whose own response is dropped, and close."""
         self._deaf, self._pending = True, None
-        stalled = self._write_paused or (self._active is not None and self._active.answering)
+        active = self._active
+        stalled = self._write_paused or (active is not None and active.answering)
+        path = self._url.partition(b"?")[0] if active is None else active.path
         self._abandon()
-        path = self._url.partition(b"?")[0] if self._at.served else b""
         self._wire.door.count_refusal(path, refused.word, refused.status, self.peer)
         if self.transport.is_closing():
             return

@@ -36,6 +36,8 @@ class RequestHead:
     """Bytes that values lost around them."""
     late_bytes = 0
     """Bytes after the chunk in which it began."""
+    cut = False
+    """It did not come in one chunk."""
     wire_bytes = 0
     """Bytes of the chunks of the network that hold parts of the body."""
 
@@ -80,7 +82,7 @@ class RequestHead:
         if len(headers) > limits.header_count:
             raise IngestRefusal(431, "too_many_headers")
         # Most heads are smaller than the limit because the chunk they came in is.
-        if came + self.late_bytes > limits.header_bytes:
+        if self.cut or came > limits.header_bytes:
             size = sum([len(name) + len(value) + 4 for name, value in headers])
             if size + self.blanks > limits.header_bytes:
                 raise IngestRefusal(431, "headers_too_large")

@@ -136,8 +136,7 @@ class IngestGroup:
             if group and self._monotonic() >= ends:
                 self._go_on_now()
                 break
-            request = self._take(name, ready)
-            group.append(request)
+            group.append(request := self._take(name, ready))
             if request.disconnected:
                 continue
             try:

@@ -89,7 +89,6 @@ class WireProtocol(BoundedConnection):
         """Begin a request."""
         at = self._at
         self._url = b""
-        self._headers = []
         self._head = RequestHead()
         at.in_head = True
         at.head_since = self._now if at.served else at.idle_since
@@ -123,15 +122,13 @@ class WireProtocol(BoundedConnection):
         at.in_head = False
         at.body_since = at.last_byte = self._now
         plain = url.startswith(b"/") and b"?" not in url and b"#" not in url
-        request = WireRequest(
-            "POST" if method == b"POST" else method.decode("ascii"),
-            (url, b"") if plain else _split(url),
-            tuple(self._headers),
-            self.peer,
-        )
-        request.connection = self
-        request.length = head.length
-        request.keep_alive = version == "1.1" and parser.should_keep_alive()
+        word = "POST" if method == b"POST" else method.decode("ascii")
+        target = (url, b"") if plain else _split(url)
+        request = WireRequest(word, target, tuple(self._headers), self.peer)
+        self._headers.clear()  # an idle connection keeps none
+        request.connection, request.length = self, head.length
+        if version != "1.1" or not parser.should_keep_alive():
+            request.keep_alive = False
         if head.unusual:
             request.expects = head.expects and version == "1.1"
         else:
@@ -159,6 +156,7 @@ class WireProtocol(BoundedConnection):
     # -- pieces of requests --------------------------------------------------------------------
 
     def _more_head(self, began_earlier: bool) -> None:
+        self._head.cut = True
         if began_earlier:
             self._head.late_bytes += self._chunk_bytes
             limits = self._wire.limits

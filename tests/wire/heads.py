@@ -95,6 +95,8 @@ _SIZES = (
     bad("too long a query", post(path=b"/wh_x?" + b"q" * 2048), 414, "x:uri_too_long"),
     bad("an extension of 100 KB", H + TE + b"\r\n2;" + b"e" * 100_000 + b"\r\n{}\r\n0\r\n\r\n",
         400, _MALFORMED),
+    bad("an extension of 19 KB in pieces", (H + TE + b"\r\n2;" + b"e" * 10_000, Pause(0.05),
+        b"e" * 9_000 + b"\r\n{}\r\n0\r\n\r\n"), 400, _MALFORMED),
     bad("an extension that never ends", [H + TE + b"\r\n1;", *[b"e" * 65_536] * 16], 400,
         _MALFORMED),
     bad("trailers of 100 KB", H + TE + b"\r\n2\r\n{}\r\n0\r\n" + b"X-A: 1\r\n" * 12_500 + b"\r\n",

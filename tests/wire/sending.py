@@ -129,11 +129,13 @@ async def opened(
     place: tuple[str, int], source: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> Link:
     """A new connection, from this address."""
-    name = "localhost" if tls else None
+    name, began = "localhost" if tls else None, time.monotonic()
     pair = await asyncio.open_connection(
         *place, local_addr=(source, 0), ssl=tls, server_hostname=name, limit=1 << 20
     )
-    return Link(*pair)
+    link = Link(*pair)
+    link.began = began  # the router may have accepted it long before we are told
+    return link
 
 
 async def played(link: Link, row: Row, further: bytes) -> Seen:

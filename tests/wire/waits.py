@@ -56,6 +56,7 @@ _SHORT = (
         Pause(0.1), b"}"), 503, _ANSWER, endpoint=ASKED, on="late", after_s=0.39),
     bad("no answer, half-closed", (post(head=_TOKEN), HalfClose()), 0, _ANSWER, said="503 closes",
         **_LATE),
+    bad("no answer, garbage behind", post(head=_TOKEN) + b"\0\r\n\r\n", 503, _ANSWER, **_LATE),
     bad("no answer, others behind", post(head=_TOKEN) + post(b"2", head=_TOKEN), 503, _ANSWER,
         **_LATE),
     Row("leaves before the answer", (post(head=_TOKEN), Pause(0.1), Leave()), "left",
@@ -75,6 +76,8 @@ _SMALL = (
     bad("11 headers", post(head=b"X: 1\r\n" * 9), 431, "x:too_many_headers", on="small"),
     bad("a head of 1.1 KB", post(head=b"X: " + b"a" * 1100 + b"\r\n"), 431, "x:headers_too_large",
         on="small"),
+    bad("a head of 1.1 KB in pieces", (H + b"X: " + b"a" * 600, Pause(0.3), b"a" * 500
+        + b"\r\n\r\n"), 431, "x:headers_too_large", on="small"),
     bad("a path of 1.1 KB", post(path=b"/" + b"a" * 1100), 414, "uri_too_long", on="small"),
     Row("just small enough", (post(b"1", path=b"/wh_x?" + b"q" * 1000, head=b"X: 1\r\n" * 7 + b"Y: "
         + b"a" * 900 + b"\r\n"),), "200 closes", (b"1",), on="small", after_s=0.29),
@@ -119,6 +122,8 @@ _ADMIN = (
     _admin("no further request", _A + b"\r\n", "200 closes", on="small", after_s=0.29),
     _admin("a dripping body", (_LOGIN + b"Content-Length: 999\r\n\r\n", Drip(b"x")), "408 lingers",
         on="small", after_s=0.59),
+    _admin("a head of 1.1 KB in pieces", (_A + b"X: " + b"a" * 600, Pause(0.3), b"a" * 500
+           + b"\r\n\r\n"), "431 lingers", on="small"),
     _admin("11 headers", _A + b"X: 1\r\n" * 10 + b"\r\n", "431 lingers", on="small"),
 )  # fmt: skip
 
