@@ -2,8 +2,6 @@
 
 import asyncio
 import gc
-import socket
-import struct
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
@@ -17,8 +15,8 @@ from router.web.ingest import Ingest
 from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, TURN_S, IngestGroup
 from router.web.wire_request import SMALL_BYTES, WireRequest
 from tests.unit.web.wire_client import Entry, FakeIntake, Server, serving
-from tests.unit.web.wire_requests import PATH, post
 from tests.waiting import until
+from tests.wire.row import PATH, post
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 
@@ -317,34 +315,6 @@ async def test_small_bodies_go_in_groups_however_they_are_sent(server: Server) -
     assert server.budget.used == 0
 
 
-async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
-    async with serving(in_flight_bytes=1000, in_flight_wait_s=30) as server:
-        assert server.budget.take_whole(900)
-        client = await server.connect()
-        await client.send(H + b"Content-Length: 4\r\n\r\nab")
-        await until(lambda: len(server.budget._waiting) == 1)
-        await client.send(b"cd")
-        server.budget.give(900)
-        assert (await client.response()).status == 200
-        assert [request.body for request in server.intake.accepted] == [b"abcd"]
-        assert server.budget.used == 0
-
-
-async def test_who_hangs_up_while_it_is_committed_has_delivered(server: Server) -> None:
-    server.intake.gate = asyncio.Event()
-    client = await server.connect()
-    await client.send(post())
-    await server.intake.entered.wait()
-    link = client.writer.get_extra_info("socket")
-    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
-    await client.close()
-    await until(lambda: len(server.wire.open) == 0)
-    server.intake.gate.set()
-    await server.intake.finished.wait()
-    await until(lambda: server.budget.used == 0)
-    assert (len(server.intake.accepted), server.intake.refusals) == (1, [])
-
-
 async def test_an_idle_connection_holds_no_request(server: Server) -> None:
     client = await server.connect()
     await client.send(post(b"x" * SMALL_BYTES))
@@ -392,12 +362,3 @@ async def test_stopping_waits_for_every_group_that_is_to_come() -> None:
         answers = [await client.response() for client in clients]
         assert {(answer.status, answer.closed) for answer in answers} == {(200, True)}
         await stopping
-
-
-async def test_half_a_body_gives_its_memory_back(server: Server) -> None:
-    client = await server.connect()
-    await client.send(H + b"Content-Length: 500\r\n\r\nab")
-    await until(lambda: server.budget.used == 500)
-    await client.close()
-    await until(lambda: server.budget.used == 0)
-    assert server.intake.accepted == []

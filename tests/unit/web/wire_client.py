@@ -18,7 +18,7 @@ from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.ingest import Ingest
 from router.web.server import Listener
-from tests.unit.web.wire_requests import PATH
+from tests.wire.row import PATH
 
 PATIENT = Limits(
     header_s=60.0,
