@@ -118,7 +118,7 @@ class Corpus:
         if found.seconds > within:
             problems.append(f"{found.seconds:.2f} s, at most {within}")
         for answer in found.answers:
-            if case.closes and statuses[-1] != 200 and answer.header("connection") != "close":
+            if case.closes and statuses[-1] != 200 and not answer.closed:
                 problems.append("the answer does not say that it closes")
             if answer.status == 200:
                 problems += self._kept(case, ask, answer.body)

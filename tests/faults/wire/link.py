@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tests.wire.sending import Answer, read_answer
+
 HEAD_MAX = 65_536
 
 
@@ -22,16 +24,6 @@ class Act(Enum):
 
 Step = bytes | Act
 Steps = Sequence[Step]
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-    def header(self, name: str) -> str | None:
-        return next((value for key, value in self.headers if key == name), None)
 
 
 @dataclass
@@ -92,7 +84,7 @@ async def _read(
 ) -> None:
     try:
         while len(result.answers) < answers or closes:
-            answer = await read_answer(reader)
+            answer = await read_answer(reader, cut=True)
             if answer is None:
                 result.closed = True
                 break
@@ -100,34 +92,7 @@ async def _read(
             result.seconds = time.monotonic() - began
     except ConnectionError:
         result.closed = True
-    except (ValueError, asyncio.LimitOverrunError) as error:
+    except (ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         result.garbled = f"no HTTP: {error}"
     if not result.answers:
         result.seconds = time.monotonic() - began
-
-
-async def read_answer(reader: asyncio.StreamReader) -> Answer | None:
-    """
-    The next answer; None at the end.
-
-    Raises:
-        ValueError: it is no HTTP, or ends in the middle.
-    """
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError as error:
-        if error.partial:
-            raise ValueError(f"half a head: {error.partial[:60]!r}") from None
-        return None
-    first, *lines = head.decode("latin-1").split("\r\n")[:-2]
-    version, code, *_ = first.split(" ", 2)
-    if version != "HTTP/1.1" or not code.isdigit():
-        raise ValueError(f"no status line: {first[:60]!r}")
-    pairs = (line.partition(": ") for line in lines)
-    headers = tuple((name.lower(), value) for name, _, value in pairs)
-    length = int(dict(headers).get("content-length", "0"))
-    try:
-        body = await reader.readexactly(length)
-    except asyncio.IncompleteReadError as error:
-        body = error.partial  # the answer to a HEAD announces what it does not send
-    return Answer(int(code), headers, body)

@@ -19,15 +19,15 @@ async def test_405_names_the_methods() -> None:
     async with serving() as server:
         server.intake.entries[PATH].methods = frozenset({"POST", "GET"})
         answer = await server.ask(post(method=b"PUT"))
-        assert (answer.status, answer.headers["allow"]) == (405, "GET, POST")
+        assert (answer.status, answer.head["allow"]) == (405, "GET, POST")
 
 
 async def test_text_is_not_sniffed() -> None:
     async with serving() as server:
         server.intake.reply = Reply(200, b"<b>", content_type="text/plain")
         answer = await server.ask(post())
-        assert answer.headers["content-type"] == "text/plain"
-        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.head["content-type"] == "text/plain"
+        assert answer.head["x-content-type-options"] == "nosniff"
 
 
 async def test_no_memory_for_a_request_is_503() -> None:
@@ -46,7 +46,7 @@ async def test_no_memory_for_a_request_is_503() -> None:
         server.wire.limits = cast(Limits, Scarce())
         answer = await server.ask(post())
         assert (answer.status, answer.body) == (503, b'{"error":"busy"}')
-        assert answer.headers["retry-after"] == "5"
+        assert answer.head["retry-after"] == "5"
 
 
 async def test_a_fault_of_ours_is_503() -> None:
@@ -54,7 +54,7 @@ async def test_a_fault_of_ours_is_503() -> None:
         server.intake.fault = RuntimeError("s3cret")
         answer = await server.ask(post())
         assert (answer.status, answer.body) == (503, b'{"error":"unavailable"}')
-        assert answer.headers["retry-after"] == "5"
+        assert answer.head["retry-after"] == "5"
         server.intake.fault = None
         assert (await server.ask(post())).status == 200
 
@@ -127,7 +127,7 @@ async def test_who_would_wait_too_long_is_put_off_at_once_and_may_come_again() -
             await client.send(data)
             answer = await client.response()
             assert (answer.status, answer.body, answer.closed) == (503, b'{"error":"busy"}', False)
-            assert answer.headers["retry-after"] == "5"
+            assert answer.head["retry-after"] == "5"
         assert server.intake.refusals == [("x", "busy", 503)] * 3
         for data, status in (
             (post(b"4")[:-1], 200),  # its last byte comes later
