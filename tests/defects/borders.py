@@ -347,7 +347,7 @@ TARGETS = (
             "            return\n"
             "        try:\n            outcome: Outcome | Exception = self._classed",
         ),
-        "wire/test_calls.py::test_an_answer",
+        "wire/test_calls.py::test_an_answer[asyncio-http-a redirect of GET, 302]",
     ),
     defect(
         82,

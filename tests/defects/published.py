@@ -187,7 +187,7 @@ PUBLISHED = (
             "            return\n"
             "        try:\n            outcome: Outcome | Exception = self._classed",
         ),
-        "wire/test_calls.py::test_an_answer",
+        "wire/test_calls.py::test_an_answer[asyncio-http-a redirect of POST, 302]",
     ),
     defect(
         17,

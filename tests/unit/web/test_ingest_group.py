@@ -190,6 +190,14 @@ async def test_who_comes_while_a_group_is_committed_makes_the_next_one() -> None
     assert group.intake.groups == [1, 3]
 
 
+async def test_who_went_before_his_turn_is_nobody_s_delivery() -> None:
+    group = Group()
+    group.offer("x", "1").disconnected = True
+    group.offer("x", "2")
+    await group.answered(1)
+    assert [request.body for request in group.intake.accepted] == [b"2"]
+
+
 async def test_a_fault_of_ours_is_503_for_all_who_have_no_answer() -> None:
     group = Group()
     group.intake.fault = RuntimeError("s3cret")
