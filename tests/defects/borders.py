@@ -203,7 +203,7 @@ EGRESS = (
             "return found == literal_address(host) or (is_local_name(host) and found.is_loopback)",
             "return found == literal_address(host) or found.is_loopback",
         ),
-        "unit/actions/test_http.py::test_odd_spellings_of_loopback_are_refused",
+        "wire/test_calls_addresses.py::test_as_a_host",
     ),
     defect(
         69,
@@ -213,7 +213,7 @@ EGRESS = (
             "ANSWER_MAX = 64 * 1024\n",
             "ANSWER_MAX = 1 << 40\n",
         ),
-        "unit/actions/test_http.py::test_an_endless_answer_is_cut_and_closed",
+        "wire/test_calls.py::test_an_answer",
     ),
     defect(
         70,
@@ -347,7 +347,7 @@ TARGETS = (
             "            return\n"
             "        try:\n            outcome: Outcome | Exception = self._classed",
         ),
-        "unit/actions/test_http.py::test_no_redirect_is_followed",
+        "wire/test_calls.py::test_an_answer[asyncio-http-a redirect of GET, 302]",
     ),
     defect(
         82,

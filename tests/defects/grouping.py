@@ -11,7 +11,7 @@ GROUPING = (
             "            if request.disconnected:\n                continue\n",
             "",
         ),
-        "wire/test_scenes.py::test_who_goes_before_his_turn_is_nobody_s_delivery",
+        "unit/web/test_ingest_group.py::test_who_went_before_his_turn_is_nobody_s_delivery",
     ),
     defect(
         109,

@@ -10,7 +10,6 @@ HTTP_CLIENT = (
         102,
         "the address that a plain call connects to is not checked",
         Edit(_DIALLING, _CHECK, ""),
-        "unit/actions/test_http.py::test_a_name_may_not_lead_inside",
         "wire/test_calls_addresses.py::test_as_the_answer_to_a_name",
     ),
     defect(

@@ -12,7 +12,7 @@ PRIVATE_NAMES = (
             'FailOutcome(reason) if error.lasting else RetryOutcome("network", reason)',
             "FailOutcome(reason)",
         ),
-        "unit/actions/test_http.py::test_a_name_may_not_lead_inside",
+        f"{_SSRF}::test_as_the_answer_to_a_name",
     ),
     defect(
         321,

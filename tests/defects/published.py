@@ -187,7 +187,7 @@ PUBLISHED = (
             "            return\n"
             "        try:\n            outcome: Outcome | Exception = self._classed",
         ),
-        "unit/actions/test_http.py::test_a_hostile_target",
+        "wire/test_calls.py::test_an_answer[asyncio-http-a redirect of POST, 302]",
     ),
     defect(
         17,

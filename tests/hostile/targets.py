@@ -96,12 +96,6 @@ async def never_reads(wire: Wire) -> None:
 
 
 @target("timeout")
-async def reads_and_says_nothing(wire: Wire) -> None:
-    await wire.request()
-    await wire.nothing()
-
-
-@target("timeout")
 async def slow_status_line(wire: Wire) -> None:
     await wire.request()
     await wire.slowly(OK * 100)
@@ -126,13 +120,6 @@ async def slow_chunks(wire: Wire) -> None:
     await wire.request()
     await wire.say(CHUNKED)
     await wire.slowly(b"1\r\nx\r\n" * 100_000, 0.005)
-
-
-@target("timeout")
-async def a_body_that_never_ends_well(wire: Wire) -> None:
-    await wire.request()
-    await wire.say(OK + b"Content-Length: 10\r\n\r\nabc")
-    await wire.nothing()
 
 
 @target("network")
@@ -245,19 +232,6 @@ answers("done", "bad_gzip", OK + b"Content-Encoding: gzip\r\nContent-Length: 4\r
 # -- lies -----------------------------------------------------------------------------------------
 
 
-answers("network", "shorter_than_it_says", OK + b"Content-Length: 1000\r\n\r\nabc")
-answers("network", "longer_than_it_says", OK + b"Content-Length: 2\r\n\r\nabcdefgh")
-answers("network", "two_lengths", OK + b"Content-Length: 2\r\nContent-Length: 9\r\n\r\nabcdefghi")
-answers("network", "a_negative_length", OK + b"Content-Length: -1\r\n\r\n")
-answers("network", "chunked_garbage", CHUNKED + b"zz\r\nabc\r\n0\r\n\r\n")
-answers(
-    "network",
-    "a_chunk_longer_than_it_says",
-    CHUNKED + b"2\r\nabcdef\r\n0\r\n\r\n",
-)
-answers("network", "chunks_that_stop", CHUNKED + b"5\r\nab")
-CAPITALS = OK + b"TRANSFER-Encoding: Chunked\r\n\r\n"
-answers("network", "chunks_in_capitals_that_stop", CAPITALS + b"2\r\nab\r\n")
 answers("network", "no_http", b"<html>HTTP/0.9 says hello</html>\r\n")
 
 
@@ -268,36 +242,11 @@ async def another_protocol(wire: Wire) -> None:
 
 
 answers("network", "http_two", b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + b"\0" * 18)
-answers("network", "header_garbage", OK + b"no colon here\r\n\x00\x01: 2\r\n\r\n")
-answers("network", "zeros", b"\0" * 100_000)
 
 
 @target("network")
 async def an_answer_before_the_question(wire: Wire) -> None:
     wire.reset()
-
-
-@target("client")
-async def redirects_to_itself(wire: Wire) -> None:
-    await wire.request()
-    await wire.say(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n")
-    await wire.request()
-    raise AssertionError("a redirect was followed")
-
-
-answers(
-    "client",
-    "redirects_inside",
-    b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://169.254.169.254/\r\n"
-    b"Content-Length: 0\r\n\r\n",
-)
-
-
-@target("client")
-async def switches_protocols_to_nonsense(wire: Wire) -> None:
-    await wire.request()
-    await wire.say(SWITCH)
-    await wire.nothing()
 
 
 # -- broken ---------------------------------------------------------------------------------------
@@ -334,27 +283,6 @@ async def resets_in_the_body(wire: Wire) -> None:
     await wire.say(OK + b"Content-Length: 100\r\n\r\nabc")
     await asyncio.sleep(0.02)
     wire.reset()
-
-
-@target("network")
-async def half_closes_without_an_answer(wire: Wire) -> None:
-    await wire.request()
-    wire.half_close()
-    await wire.nothing()
-
-
-@target("done")
-async def half_closes_after_the_answer(wire: Wire) -> None:
-    await wire.request()
-    await wire.say(SHORT)
-    wire.half_close()
-    await wire.nothing()
-
-
-@target("done")
-async def promises_to_stay_and_goes(wire: Wire) -> None:
-    await wire.request()
-    await wire.say(OK + b"Connection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
 
 
 # -- serving ---------------------------------------------------------------------------------------

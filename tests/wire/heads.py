@@ -152,7 +152,7 @@ _ANSWERS = (
     Row("no proof", (post(b"1"),), "401 stays", (), ("x:missing_signature",), endpoint=_TOKEN,
         head={"connection": None}),
     Row("a wrong proof, then the right one", (post(b"1", head=b"Authorization: Bearer bad\r\n")
-        + post(b"2", head=b"Authorization: Bearer a-made-up-token-of-more-than-32-bytes \r\n"),),
+        + post(b"2", head=b"Authorization:\t Bearer a-made-up-token-of-more-than-32-bytes \r\n"),),
         "401 200 stays", (b"2",), ("x:bad_signature",), endpoint=_TOKEN, cuts=True),
     Row("a proof in a trailer", (H + TE + b"\r\n1\r\n1\r\n0\r\n"
         b"Authorization: Bearer a-made-up-token-of-more-than-32-bytes\r\n\r\n",), "401 stays", (),

@@ -19,6 +19,42 @@ class Answer:
     head: dict[str, str]
     body: bytes
 
+    @property
+    def closed(self) -> bool:
+        """Whether it says that the connection ends."""
+        return self.head.get("connection") == "close"
+
+
+async def read_answer(
+    reader: asyncio.StreamReader, *, bodiless: bool = False, cut: bool = False
+) -> Answer | None:
+    """
+    The next answer, interim ones too; None at the end. One may be `cut` in its body: that to a HEAD
+    announces what is not sent.
+
+    Raises:
+        ValueError: it is no HTTP.
+        asyncio.IncompleteReadError: it ends in the middle.
+    """
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError as error:
+        if error.partial:
+            raise
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+    if not first.startswith("HTTP/1.1 "):
+        raise ValueError(first)
+    fields = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines)}
+    size = 0 if bodiless else int(fields.get("content-length", "0"))
+    try:
+        body = await reader.readexactly(size)
+    except asyncio.IncompleteReadError as error:
+        if not cut:
+            raise
+        body = error.partial
+    return Answer(int(first[9:12]), fields, body)
+
 
 @dataclass
 class Seen:
@@ -47,7 +83,7 @@ class Link:
 
     async def _read(self) -> None:
         try:
-            while (answer := await self._answer()) is not None:
+            while answer := await read_answer(self.reader, bodiless=self.heads_only):
                 self.seen.answers.append(answer)
                 self.moved.set()
         except ConnectionError:
@@ -57,20 +93,6 @@ class Link:
         self.over = True
         self.seen.seconds = time.monotonic() - self.began
         self.moved.set()
-
-    async def _answer(self) -> Answer | None:
-        try:
-            head = await self.reader.readuntil(b"\r\n\r\n")
-        except asyncio.IncompleteReadError as error:
-            if error.partial:
-                raise
-            return None
-        first, *lines = head.decode("latin-1").split("\r\n")[:-2]
-        if not first.startswith("HTTP/1.1 "):
-            raise ValueError(first)
-        fields = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines)}
-        size = 0 if self.heads_only else int(fields.get("content-length", "0"))
-        return Answer(int(first[9:12]), fields, await self.reader.readexactly(size))
 
     async def heard(self, count: int) -> bool:
         """Wait for so many answers, or the end; whether they came."""

@@ -11,7 +11,7 @@ import pytest
 from router.log import Redactor
 from tests.hostile.targets import CHUNKED, OK, SHORT, Wire, serving
 from tests.waiting import until
-from tests.wire.calls import CLOSE, NEXT, STAY, Answer, Calls, answering, turns
+from tests.wire.calls import CLOSE, NEXT, RESET, STAY, Answer, Calls, answering, turns
 
 MALFORMED = "the request cannot be written: a malformed URL or header"
 AGENT = b"User-Agent: webhook-rules-router\r\n"
@@ -42,7 +42,10 @@ REFUSED = r"""
     http:// ftp://127.0.0.1/ //127.0.0.1/ http:127.0.0.1 http://[::1 http://::1/ http://[127.0.0.1]/
     http://h:99999/ http://h:0/ http://h:80a/ http://h:-1/ http://h:8:0/ http://[erp.example]/
     http://[::1%25lo]/ http://erp..example/ http://.erp.example/ http://erp%2eexample/ http://h%00/
-    http://127.0.0.1%25lo/ http://h^/ http://h|/ http://h\@erp.example/ http://@/ mailto:a@b
+    http:///127.0.0.1/ https:\\127.0.0.1/ http://a@b@127.0.0.1/ http://[::1]x/
+    http://h:65536/ http://./
+    http://①②⑦.0.0.1/ http://127。0。0。1/ http://127.0.0.1%25lo/
+    http://h^/ http://h|/ http://h\@erp.example/ http://@/ mailto:a@b
 """
 UNWRITABLE = ["\r\n", "\n", "\r", "\t", "\0", "\x7f", "\udcff"]
 HEADERS = [
@@ -67,7 +70,10 @@ async def test_where_a_call_goes(url: str, path: str, host: str) -> None:
     assert head[1].decode() == f"Host: {host.replace('PORT', port)}"
 
 
-@pytest.mark.parametrize("url", REFUSED.split())
+TOO_LONG = (f"http://{'a' * 64}.example/", f"http://{'a.' * 128}example/")
+
+
+@pytest.mark.parametrize("url", [*REFUSED.split(), *TOO_LONG, "http://erp .example/"])
 async def test_an_address_that_is_none(url: str) -> None:
     async with Calls() as calls:
         found = await calls.to(url)
@@ -269,6 +275,20 @@ async def test_no_answer_brings_a_secret_into_the_record(said: str) -> None:
             assert CANARY not in json.dumps({**found.result, "json": None})
             assert found.result["headers"]["x-echo"] == "a ***"
             assert found.result["headers"]["set-cookie"] == "[removed]"
+
+
+@pytest.mark.parametrize(
+    "answer", [[b"", RESET], [OK, CLOSE], b"garbage", b"HTTP/1.1 500 No\r\n\r\n", [b"", STAY]]
+)
+async def test_no_reason_quotes_the_address(answer: Answer) -> None:
+    async with Calls() as calls, answering(answer) as target:
+        url = f"{target.url}{CANARY}?token={CANARY}"
+        found = await calls.to(url, shown_url="http://***", timeout_s=0.2)
+        assert found.how != "done"
+        unknown = await calls.to(f"http://{CANARY[:6]}.example/", shown_url="http://***")
+    assert CANARY not in repr(found)
+    assert unknown.how == "network"
+    assert CANARY[:6] not in repr(unknown)
 
 
 async def test_a_header_that_is_no_text_is_kept_as_far_as_it_is() -> None:

@@ -31,8 +31,9 @@ def outcome(
         endpoints = rules(rows, issuer.getsockname()[1])
         try:
             for _ in range(3):
-                with served(tmp_path_factory.mktemp(on), endpoints, server) as (place, _):
+                with served(tmp_path_factory.mktemp(on), endpoints, server) as (place, router):
                     outcomes = run(rows, place)
+                    assert b"Traceback" not in router.log.read_bytes()
                 if not any("busy" in str(one.refused) for one in outcomes.values()):
                     break  # else the machine was: it has told nothing of the router
         except Exception as error:  # noqa: BLE001 - told by every row, and tried once

@@ -193,24 +193,6 @@ def test_a_busy_endpoint_does_not_hold_up_another(slow: tuple[Place, RouterProce
     asyncio.run(scene())
 
 
-def test_who_goes_before_his_turn_is_nobody_s_delivery(slow: tuple[Place, RouterProcess]) -> None:
-    async def scene() -> None:
-        before = kept(slow[0], "light")
-        async with hall(slow[0]) as here:
-            heavy, light = await _at_once(here, slow[1], 16, 16)
-            assert await status(heavy[0], 2) == 200
-            for link in light:
-                reset(link)
-            for link in heavy:
-                await status(link, 2)
-            assert await here.asked(post(b"1", path=b"/light")) == 200
-        assert (
-            kept(slow[0], "light") - before < 32 + 1 + 13
-        )  # the last three were never to be judged
-
-    asyncio.run(scene())
-
-
 def test_who_waits_too_long_is_put_off_and_may_come_again(
     slow: tuple[Place, RouterProcess],
 ) -> None:

@@ -49,8 +49,7 @@ class Case:
 
     `closes`: the router closes after the last one. `state`: how the delivery is stored; None:
     nothing is. `within` seconds. `copies`: so many connections send the same at once.
-    `slow`: it is about a deadline, and runs beside the other slow ones. `why`: where the expected
-    answer is not the table's of old, the reason.
+    `why`: where the expected answer is not the table's of old, the reason.
     """
 
     number: int
@@ -62,7 +61,6 @@ class Case:
     places: tuple[str, ...] = MAIN
     within: float = 1.0
     copies: int = 1
-    slow: bool = False
     words: tuple[str, ...] = ()
     why: str = ""
 
@@ -70,11 +68,6 @@ class Case:
 def taken(number: int, name: str, make: Make, state: str = READ, **more: Any) -> Case:
     """Answered 200 and stored."""
     return Case(number, name, make, (200,), state=state, **more)
-
-
-def turned(number: int, name: str, make: Make, status: int, **more: Any) -> Case:
-    """Refused by the listener: answered and closed, nothing stored."""
-    return Case(number, name, make, (status,), closes=True, **more)
 
 
 def unproved(number: int, name: str, make: Make, **more: Any) -> Case:

@@ -1,7 +1,8 @@
 """
-The whole table of bad inputs, B1 to B77, sent raw to a running router.
+Bad inputs that are signed, B1 to B77, sent raw to a running router; what needs no signature to be
+refused is a row of `tests.wire`.
 
-    python -m tests.faults.wire.corpus [--only 45,46]
+    python -m tests.faults.wire.corpus [--only 65,66]
 
 After each case: the process lives, the next good request is answered 200, the log has at most one
 line for it and no traceback, what was taken is stored byte for byte, and nothing else is.
@@ -28,9 +29,7 @@ from tests.faults.wire.progress import progress
 from tests.faults.wire.proof import PROOF, TEXTS
 from tests.faults.wire.site import Site, hostile_rule, odd_lines, site
 
-NUMBERS = range(1, 78)
 CASES: tuple[Case, ...] = tuple(sorted((*FRAMING, *BODIES, *PROOF), key=lambda case: case.number))
-SLOW_AT_ONCE = 60
 GOOD_S = 5.0
 
 
@@ -57,11 +56,6 @@ def expected(case: Case, refused: int | None) -> str:
     return " ".join([*each, "close" if case.closes else ""]).strip()
 
 
-def missing() -> list[int]:
-    """Numbers of the table that have no case."""
-    return sorted(set(NUMBERS) - {case.number for case in CASES})
-
-
 class Corpus:
     """
     Runs cases against one router; `results` gathers what they came to. Answers may be `slack`
@@ -72,16 +66,6 @@ class Corpus:
         self.site = at
         self.slack = slack
         self.results: list[Result] = []
-
-    async def together(self, cases: Sequence[Case]) -> None:
-        """Side by side: each waits for a deadline most of its time."""
-        pairs = [(case, place) for case in cases for place in case.places]
-        for at in range(0, len(pairs), SLOW_AT_ONCE):
-            self.results += await asyncio.gather(
-                *(self._tried(*pair) for pair in pairs[at : at + SLOW_AT_ONCE])
-            )
-        if pairs:
-            await self._after(self.results[-1], lines=len(pairs))
 
     async def in_turn(self, cases: Sequence[Case], reported: Callable[[int], None]) -> None:
         """One after the other, the router looked at after each."""
@@ -134,7 +118,7 @@ class Corpus:
         if found.seconds > within:
             problems.append(f"{found.seconds:.2f} s, at most {within}")
         for answer in found.answers:
-            if case.closes and statuses[-1] != 200 and answer.header("connection") != "close":
+            if case.closes and statuses[-1] != 200 and not answer.closed:
                 problems.append("the answer does not say that it closes")
             if answer.status == 200:
                 problems += self._kept(case, ask, answer.body)
@@ -187,16 +171,15 @@ def _due(case: Case) -> int:
 
 
 def _worded(case: Case, found: Sequence[Exchange]) -> list[str]:
-    """Accepted or duplicate, and interim answers, where the case says which."""
+    """Accepted or duplicate, where the case says which."""
     if case.copies > 1:
         said = [json.loads(a.body).get("status") for one in found for a in one.answers]
         fair = (said.count("accepted"), said.count("duplicate")) == (1, case.copies - 1)
         return [] if fair else [f"{said.count('accepted')} of {case.copies} accepted"]
     if not case.words:
         return []
-    interim = tuple(map(str, found[0].interim))
     words = tuple(json.loads(answer.body).get("status", "") for answer in found[0].answers)
-    return [] if case.words in (words, interim) else [f"said {interim or words}"]
+    return [] if case.words == words else [f"said {words}"]
 
 
 def unequal(sink: Sink) -> list[str]:
@@ -215,24 +198,17 @@ def run(
     """
     All of them; the results, and what is wrong beside them.
 
-    The slow ones go to a router of their own, so that the others need not wait for them. With
-    `slack` an answer may come so much later, and the routers are told so.
+    With `slack` an answer may come so much later, and the router is told so.
     """
     server = f"  limits: {{answer: {2_500 + 1_000 * slack:.0f}ms}}\n" if slack else ""
-    slow, fast = [c for c in cases if c.slow], [c for c in cases if not c.slow]
-    with Sink() as sink, site(folder / "slow", server=server) as calm:
-        with site(folder / "fast", hostile_rule(sink.port), server) as at:
-            patient, corpus = Corpus(calm, slack), Corpus(at, slack)
-
-            async def both() -> None:
-                await asyncio.gather(patient.together(slow), corpus.in_turn(fast, reported))
-
-            asyncio.run(both())
-            if any(case.number == 77 for case in cases):
-                count = 3 * len(TEXTS)
-                at.router.until(lambda: len(sink.received) >= count, "the hostile texts")
+    with Sink() as sink, site(folder / "site", hostile_rule(sink.port), server) as at:
+        corpus = Corpus(at, slack)
+        asyncio.run(corpus.in_turn(cases, reported))
+        if any(case.number == 77 for case in cases):
+            count = 3 * len(TEXTS)
+            at.router.until(lambda: len(sink.received) >= count, "the hostile texts")
         beside = unequal(sink) if sink.received else []
-    return sorted(patient.results + corpus.results, key=lambda one: one.case.number), beside
+    return corpus.results, beside
 
 
 def main() -> int:
@@ -254,7 +230,7 @@ def main() -> int:
     took = time.monotonic() - began
     numbers = len({case.number for case in cases})
     say(f"{numbers} numbers, {len(results)} cases, {len(wrong)} wrong; {took:.0f} s")
-    return 1 if wrong or beside or missing() else 0
+    return 1 if wrong or beside else 0
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ from benchmarks import pushes
 from tests import ledger
 from tests.acceptance.process import Rig
 from tests.faults.telling import say, verdict
-from tests.faults.wire.link import read_answer
 from tests.faults.wire.vitals import highest, many_files, share
+from tests.wire.sending import read_answer
 
 TIMES, CLOSED, MOST = 10, 8, 2000
 GOODPUT, REFUSED_S, CALM_S = 0.9, 0.5, 10.0
@@ -153,7 +153,7 @@ class Crowd:
             self.load.refused.append(took)
         else:
             self.load.others.append(str(answer.status))
-        return answer is not None and answer.header("connection") != "close"
+        return answer is not None and not answer.closed
 
 
 @dataclass

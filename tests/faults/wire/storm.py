@@ -23,8 +23,8 @@ from benchmarks import pushes
 from tests import ledger
 from tests.acceptance.process import Rig
 from tests.faults.telling import verdict
-from tests.faults.wire.link import Answer, read_answer
 from tests.faults.wire.progress import progress
+from tests.wire.sending import Answer, read_answer
 
 CONNECTIONS = 64
 TOGETHER = 8

@@ -12,10 +12,6 @@ BUSY_S = 20.0
 """The other tests have the machine meanwhile; the long form is exact."""
 
 
-def test_every_number_of_the_table_has_a_case() -> None:
-    assert corpus.missing() == []
-
-
 @pytest.fixture(scope="module")
 def outcome(
     tmp_path_factory: pytest.TempPathFactory,

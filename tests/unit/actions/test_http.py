@@ -1,21 +1,18 @@
 """The http action against a real server that behaves as its paths say."""
 
-import asyncio
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from router.actions.http import HttpAction, retry_after
-from router.actions.http_client.response import ANSWER_MAX, errno_words
+from router.actions.http_client.response import errno_words
 from router.actions.kept_response import credentials, kept_headers
-from router.config.kinds.http import METHODS
 from router.egress import EgressPolicy
 from router.kinds.log import LogCall
 from router.model.delivery import REMOVED
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
-from router.model.settings import Sign, Tls
+from router.model.settings import Sign
 from tests.sim.makers import a_job, an_http_call
 from tests.sink import Sink, running_sink
 from tests.waiting import until
@@ -61,13 +58,6 @@ async def test_accept_widens_success(sink: Sink, action: HttpAction) -> None:
     assert isinstance(await action.run(call, a_job()), Done)
 
 
-async def test_json_answers_keep_their_digits(sink: Sink, action: HttpAction) -> None:
-    outcome = await action.run(an_http_call(f"{sink.url}/json"), a_job())
-    assert outcome.result["json"]["id"] == 12
-    assert str(outcome.result["json"]["price"]) == "1.50"
-    assert outcome.result["headers"]["content-type"] == "application/json"
-
-
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
@@ -97,85 +87,6 @@ async def test_retry_after_is_kept_to(sink: Sink, action: HttpAction) -> None:
     outcome = await action.run(an_http_call(f"{sink.url}/after/120"), a_job())
     assert isinstance(outcome, RetryOutcome)
     assert (outcome.failure, outcome.after_s) == ("server", 120.0)
-
-
-@pytest.mark.parametrize(
-    ("path", "failure"),
-    [
-        ("reset", "network"),
-        ("cut", "network"),
-        ("garbage", "network"),
-        ("manyheaders", "network"),
-        ("redirect/302", "client"),
-    ],
-)
-async def test_a_hostile_target(sink: Sink, action: HttpAction, path: str, failure: str) -> None:
-    outcome = await action.run(an_http_call(f"{sink.url}/{path}"), a_job())
-    assert isinstance(outcome, RetryOutcome)
-    assert outcome.failure == failure
-    assert len(sink.seen) == 1, "a redirect is not followed, a POST is not sent twice"
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
-async def test_no_redirect_is_followed(
-    sink: Sink, action: HttpAction, method: str, status: int
-) -> None:
-    """Whatever the method: a GET, too, carries credentials, to where nobody checked."""
-    outcome = await action.run(
-        an_http_call(f"{sink.url}/redirect/{status}", method=method), a_job()
-    )
-    assert isinstance(outcome, RetryOutcome)
-    assert (outcome.failure, outcome.reason) == ("client", f"HTTP {status}")
-    assert len(sink.seen) == 1
-
-
-async def test_an_endless_answer_is_cut_and_closed(sink: Sink, action: HttpAction) -> None:
-    outcome = await action.run(an_http_call(f"{sink.url}/huge"), a_job())
-    assert isinstance(outcome, Done)
-    assert len(outcome.result["text"]) == ANSWER_MAX
-    assert outcome.result["truncated"] is True
-    await asyncio.wait_for(sink.closed_by_peer.wait(), 5)
-
-
-async def test_nothing_listens(action: HttpAction) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        call = an_http_call(f"http://127.0.0.1:{taken.getsockname()[1]}/")
-        outcome = await action.run(call, a_job())
-    assert outcome == RetryOutcome("network", "no connection: connection refused")
-
-
-async def test_cancelling_closes_the_connection(sink: Sink, action: HttpAction) -> None:
-    task = asyncio.create_task(action.run(an_http_call(f"{sink.url}/hang"), a_job()))
-    await until(lambda: sink.seen)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    sink.release.set()
-    await until(lambda: not sink.open)
-
-
-async def test_what_is_sent(sink: Sink, action: HttpAction) -> None:
-    body = b"x" * 2_000_000
-    call = an_http_call(
-        f"{sink.url}/echo/a%2Fb%20c/?q=%7B1%7D", headers=(("X-One", "1"), ("X-One", "2")), body=body
-    )
-    assert isinstance(await action.run(call, a_job()), Done)
-    seen = sink.seen[0]
-    assert seen.line == "POST /echo/a%2Fb%20c/?q=%7B1%7D HTTP/1.1"
-    assert seen.body == body
-    assert [v for k, v in seen.headers if k == "X-One"] == ["1", "2"]
-    names = {k.lower() for k, _ in seen.headers}
-    assert "content-type" not in names
-    assert dict(seen.headers)["Accept-Encoding"] == "identity"
-
-
-async def test_cookies_are_not_kept(sink: Sink, action: HttpAction) -> None:
-    outcome = await action.run(an_http_call(f"{sink.url}/cookie"), a_job())
-    assert outcome.result["headers"]["set-cookie"] == "[removed]"
-    await action.run(an_http_call(f"{sink.url}/status/200"), a_job())
-    assert "cookie" not in {k.lower() for k, _ in sink.seen[1].headers}
 
 
 async def test_another_kind_of_call_is_dead(action: HttpAction) -> None:
@@ -244,88 +155,6 @@ async def test_a_defect_in_classing_an_answer_is_told_as_it_is(sink: Sink) -> No
     await action.close()
 
 
-# -- secrets -----------------------------------------------------------------------------------
-
-CANARY = "s3cr3t-canary-9f2e"
-
-
-async def test_a_target_cannot_echo_credentials_into_our_records(
-    sink: Sink, action: HttpAction
-) -> None:
-    call = an_http_call(
-        f"{sink.url}/echo/{CANARY}",
-        shown_url=f"{sink.url}/***",
-        headers=(("Authorization", f"Bearer {CANARY}-a"), ("X-Api-Key", f"{CANARY}-b")),
-        body=b"",
-    )
-    outcome = await action.run(call, a_job())
-    assert isinstance(outcome, Done)
-    assert CANARY not in repr(outcome)
-
-
-@pytest.mark.parametrize("path", ["reset", "cut", "garbage", "status/500", "hang"])
-async def test_no_reason_quotes_the_url(sink: Sink, action: HttpAction, path: str) -> None:
-    call = an_http_call(f"{sink.url}/{path}?token={CANARY}", shown_url="http://***", timeout_s=0.2)
-    if path == "status/500":
-        call = an_http_call(f"{sink.url}/status/500/{CANARY}", shown_url="http://***")
-    assert CANARY not in repr(await action.run(call, a_job()))
-
-
-async def test_no_reason_quotes_the_host() -> None:
-    async def no_such(_host: str) -> list[str]:
-        raise OSError("nothing")
-
-    action = HttpAction(EgressPolicy(), lookup=no_such)
-    outcome = await action.run(an_http_call(f"http://{CANARY}.example/"), a_job())
-    assert isinstance(outcome, RetryOutcome)
-    assert outcome.failure == "network"
-    assert CANARY not in repr(outcome)
-    await action.close()
-
-
-# -- egress ------------------------------------------------------------------------------------
-
-
-ByName = Callable[..., Awaitable[Outcome]]
-
-
-@pytest.fixture
-def by_name(sink: Sink) -> ByName:
-    """What comes of a call to a host whose name has these addresses."""
-
-    async def called(host: str, addresses: list[str], *allow: str) -> Outcome:
-        async def lookup(_host: str) -> list[str]:
-            return addresses
-
-        action = HttpAction(EgressPolicy(allow), lookup=lookup)
-        port = sink.url.rpartition(":")[2]
-        try:
-            return await action.run(an_http_call(f"http://{host}:{port}/status/200"), a_job())
-        finally:
-            await action.close()
-
-    return called
-
-
-@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.1", "::1"], ["::ffff:127.0.0.1"]])
-async def test_a_name_may_not_lead_inside(
-    by_name: ByName, sink: Sink, addresses: list[str]
-) -> None:
-    outcome = await by_name("inside.example", addresses)
-    assert isinstance(outcome, RetryOutcome)
-    assert "egress" in outcome.reason
-    assert sink.seen == []
-
-
-@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "①②⑦.⓪.⓪.①"])
-async def test_odd_spellings_of_loopback_are_refused(
-    by_name: ByName, sink: Sink, host: str
-) -> None:
-    outcome = await by_name(host, ["127.0.0.1"])
-    assert isinstance(outcome, FailOutcome | RetryOutcome)
-    assert sink.seen == []
-
-
 async def test_the_systems_resolver(sink: Sink, action: HttpAction) -> None:
     port = sink.url.rpartition(":")[2]
     outcome = await action.run(an_http_call(f"http://localhost:{port}/status/200"), a_job())
@@ -344,16 +173,6 @@ def test_headers_of_one_name_are_one_line_and_cookies_are_none() -> None:
     headers = (("via", "a"), ("via", "b"), ("set-cookie", "s=1"), ("x-echo", "se-cret"))
     kept = kept_headers(headers, ("se-cret",))
     assert kept == {"via": "a, b", "set-cookie": REMOVED, "x-echo": "***"}
-
-
-async def test_a_tls_file_that_is_not_there_is_tried_again(sink: Sink, action: HttpAction) -> None:
-    """It may be in the making: a certificate that is renewed."""
-    url = sink.url.replace("http:", "https:")
-    call = an_http_call(url, tls=Tls(ca="/no/such/ca.pem"))
-    outcome = await action.run(call, a_job())
-    assert isinstance(outcome, RetryOutcome)
-    assert (outcome.failure, sink.seen) == ("network", [])
-    assert outcome.reason == "the TLS files cannot be used: ca.pem"
 
 
 @pytest.mark.parametrize(

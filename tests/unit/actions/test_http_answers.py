@@ -1,8 +1,6 @@
 """What is read of an answer, what is made of it, and the words for a call that had none."""
 
-import asyncio
 import base64
-import contextlib
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,24 +16,12 @@ from router.kinds.http import HttpCall
 from router.log import Redactor
 from router.model.job import Done
 from tests.sim.makers import a_job, an_http_call
+from tests.wire.calls import CLOSE, answering
 
 
-@contextlib.asynccontextmanager
-async def answering(*pieces: bytes, headers: str = "") -> AsyncIterator[str]:
-    """A server that gives this answer, piece by piece; its address."""
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        length = sum(map(len, pieces))
-        head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n"
-        writer.write(head.encode())
-        for piece in pieces:
-            writer.write(piece)
-            await writer.drain()
-        writer.close()
-
-    async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+def _head(length: int) -> bytes:
+    said = f"Content-Length: {length}\r\nX-Echo: a {CANARY}\r\n\r\n"
+    return f"HTTP/1.1 200 OK\r\nConnection: close\r\n{said}".encode()
 
 
 def _result(
@@ -143,8 +129,8 @@ async def test_no_answer_brings_a_known_secret_into_the_record(
     knowing: HttpAction, said: str
 ) -> None:
     pieces = (said[:9].encode(), said[9:].encode())
-    async with answering(*pieces, headers=f"X-Echo: a {CANARY}\r\n") as url:
-        result = await _called(knowing, url)
+    async with answering([_head(len(said)), *pieces, CLOSE]) as target:
+        result = await _called(knowing, target.url)
     kept = json.dumps({**result, "text": ""}) if "\\u" in said else json.dumps(result)
     assert CANARY not in kept
     assert CANARY not in str(result.get("json"))
@@ -169,8 +155,9 @@ async def test_no_part_of_a_secret_stands_where_an_answer_is_cut(
     knowing: HttpAction, kept: int
 ) -> None:
     before = b"x" * (ANSWER_MAX - kept)
-    async with answering(before, CANARY.encode() * 2) as url:
-        result = await _called(knowing, url)
+    body = before + CANARY.encode() * 2
+    async with answering([_head(len(body)), before, body[len(before) :], CLOSE]) as target:
+        result = await _called(knowing, target.url)
     assert result["truncated"]
     assert result["text"].rstrip("*").endswith("xxx")
     assert CANARY[:4] not in result["text"]

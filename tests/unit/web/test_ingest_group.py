@@ -2,8 +2,6 @@
 
 import asyncio
 import gc
-import socket
-import struct
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
@@ -17,8 +15,8 @@ from router.web.ingest import Ingest
 from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, TURN_S, IngestGroup
 from router.web.wire_request import SMALL_BYTES, WireRequest
 from tests.unit.web.wire_client import Entry, FakeIntake, Server, serving
-from tests.unit.web.wire_requests import PATH, post
 from tests.waiting import until
+from tests.wire.row import PATH, post
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 
@@ -80,14 +78,6 @@ class Group:
         return [text for text, _ in self.heard]
 
 
-async def test_what_became_whole_in_one_turn_is_one_group() -> None:
-    group = Group()
-    for n in range(GROUP_MAX):
-        group.offer("x", str(n))
-    assert await group.answered(GROUP_MAX) == [b"%d" % n for n in range(GROUP_MAX)]
-    assert group.intake.groups == [GROUP_MAX]
-
-
 async def test_no_empty_group_follows_one_that_began_late() -> None:
     """uvloop asks its timers first: the next group may begin before this one has."""
     group = Group(alone_s=0.0)
@@ -111,17 +101,6 @@ async def test_a_group_has_an_end_in_bytes() -> None:
         group.offer("x", str(n), SMALL_BYTES)
     await group.answered(whole + 1)
     assert group.intake.groups == [whole, 1]
-
-
-async def test_endpoints_take_turns() -> None:
-    group = Group()
-    for n in range(GROUP_MAX + 10):
-        group.offer("busy", f"b{n}")
-    for n in range(3):
-        group.offer("other", f"o{n}")
-    heard = await group.answered(GROUP_MAX + 13)
-    assert heard[:7] == [b"b0", b"o0", b"b1", b"o1", b"b2", b"o2", b"b3"]
-    assert group.intake.groups == [GROUP_MAX, 13]
 
 
 def judged_for(seconds: float, alone_s: float = 0.0) -> Group:
@@ -155,23 +134,6 @@ async def test_after_a_whole_turn_nobody_waits_for_the_commit() -> None:
     assert group.heard == []
     group.intake.gate.set()
     await group.answered(3)
-
-
-async def test_one_that_takes_longer_than_a_turn_has_one() -> None:
-    group = judged_for(2 * TURN_S)
-    for n in range(3):
-        group.offer("x", str(n))
-    assert await group.answered(3) == [b"0", b"1", b"2"]
-    assert group.intake.groups == [1, 1, 1]
-
-
-async def test_who_became_late_while_others_were_judged_is_refused() -> None:
-    group = judged_for(2 * TURN_S)
-    first, second = group.offer("x", "1"), group.offer("x", "2")
-    group.intake.judging = lambda _arrival: setattr(second, "whole_since", -1.0)
-    await group.answered(2)
-    assert group.heard == [(b"2", 503), (b"1", 200)]
-    assert first.answered
 
 
 async def test_what_a_wait_is_expected_to_be_is_what_it_becomes() -> None:
@@ -228,48 +190,12 @@ async def test_who_comes_while_a_group_is_committed_makes_the_next_one() -> None
     assert group.intake.groups == [1, 3]
 
 
-async def test_nobody_is_left_out_because_the_intake_takes_its_time() -> None:
-    """A group that waits for its commit holds up no other."""
-    group = Group()
-    group.intake.gate = asyncio.Event()
-    group.offer("x", "1")
-    await group.intake.entered.wait()
-    group.intake.entered.clear()
-    group.offer("x", "2")
-    await group.intake.entered.wait()
-    assert group.heard == []
-    group.intake.gate.set()
-    await group.answered(2)
-
-
-async def test_a_body_without_memory_is_put_off_and_no_other() -> None:
-    group = Group(limit=1000)
-    group.offer("x", "1", 600)
-    group.offer("x", "2", 600)
-    group.offer("x", "3", 300)
-    await group.answered(3)
-    assert sorted(group.heard) == [(b"1", 200), (b"2", 503), (b"3", 200)]
-    assert group.intake.refusals == [("x", "busy", 503)]
-
-
 async def test_who_went_before_his_turn_is_nobody_s_delivery() -> None:
     group = Group()
     group.offer("x", "1").disconnected = True
     group.offer("x", "2")
     await group.answered(1)
     assert [request.body for request in group.intake.accepted] == [b"2"]
-
-
-async def test_who_goes_while_it_is_committed_is_stored_and_hears_nothing() -> None:
-    group = Group()
-    group.intake.gate = asyncio.Event()
-    gone = group.offer("x", "1", 100)
-    group.offer("x", "2")
-    await group.intake.entered.wait()
-    gone.disconnected = True
-    group.intake.gate.set()
-    assert await group.answered(1) == [b"2"]
-    assert len(group.intake.accepted) == 2
 
 
 async def test_a_fault_of_ours_is_503_for_all_who_have_no_answer() -> None:
@@ -317,34 +243,6 @@ async def test_small_bodies_go_in_groups_however_they_are_sent(server: Server) -
     assert server.budget.used == 0
 
 
-async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
-    async with serving(in_flight_bytes=1000, in_flight_wait_s=30) as server:
-        assert server.budget.take_whole(900)
-        client = await server.connect()
-        await client.send(H + b"Content-Length: 4\r\n\r\nab")
-        await until(lambda: len(server.budget._waiting) == 1)
-        await client.send(b"cd")
-        server.budget.give(900)
-        assert (await client.response()).status == 200
-        assert [request.body for request in server.intake.accepted] == [b"abcd"]
-        assert server.budget.used == 0
-
-
-async def test_who_hangs_up_while_it_is_committed_has_delivered(server: Server) -> None:
-    server.intake.gate = asyncio.Event()
-    client = await server.connect()
-    await client.send(post())
-    await server.intake.entered.wait()
-    link = client.writer.get_extra_info("socket")
-    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
-    await client.close()
-    await until(lambda: len(server.wire.open) == 0)
-    server.intake.gate.set()
-    await server.intake.finished.wait()
-    await until(lambda: server.budget.used == 0)
-    assert (len(server.intake.accepted), server.intake.refusals) == (1, [])
-
-
 async def test_an_idle_connection_holds_no_request(server: Server) -> None:
     client = await server.connect()
     await client.send(post(b"x" * SMALL_BYTES))
@@ -375,29 +273,3 @@ async def test_a_connection_that_is_gone_waits_for_no_collection(
     await client.response()
     await client.close()
     await until(lambda: gone[0]() is None)
-
-
-async def test_stopping_waits_for_every_group_that_is_to_come() -> None:
-    """More than one group has room for, and none of them accepted yet."""
-    async with serving() as server:
-        server.intake.gate = asyncio.Event()
-        clients = [await server.connect() for _ in range(GROUP_MAX + 3)]
-        for client in clients:
-            await client.send(post())
-        connections = server.wire.open
-        await until(lambda: len([c for c in connections if c._requests]) == len(clients))
-        stopping = asyncio.create_task(server.listener.stop(30))
-        await until(lambda: server.listener._server is None)
-        server.intake.gate.set()
-        answers = [await client.response() for client in clients]
-        assert {(answer.status, answer.closed) for answer in answers} == {(200, True)}
-        await stopping
-
-
-async def test_half_a_body_gives_its_memory_back(server: Server) -> None:
-    client = await server.connect()
-    await client.send(H + b"Content-Length: 500\r\n\r\nab")
-    await until(lambda: server.budget.used == 500)
-    await client.close()
-    await until(lambda: server.budget.used == 0)
-    assert server.intake.accepted == []

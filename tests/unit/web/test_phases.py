@@ -1,4 +1,4 @@
-"""Every row of the table of phases, by the bytes that lead to it and a clock set by hand."""
+"""How connections end whose sender does not read: no row of `tests.wire` can tell when."""
 
 import asyncio
 import random
@@ -14,12 +14,11 @@ from router.web.budget import Budget
 from router.web.connections import Wire
 from router.web.door import Door
 from router.web.load_shedding import LoadShedder
-from router.web.phases import PHASES
 from router.web.protocol import PIPELINED_MAX, WireProtocol
 from router.web.wire_request import WireRequest
 from tests.fake_transport import FakeTransport
 from tests.sim.loop import simulate
-from tests.unit.web.wire_requests import post
+from tests.wire.row import post
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 SECONDS = Limits(header_s=3, keep_alive_s=7, body_idle_s=5, body_total_s=11, answer_s=13)
@@ -78,55 +77,6 @@ class World:
         request.connection.send(request, b"HTTP/1.1 200 OK\r\n\r\nhalf", end=False)
 
 
-async def nothing_yet(world: World) -> None:
-    await world.ends(3, b"", "closed")
-
-
-async def half_a_head(world: World) -> None:
-    await world.at(1, H)
-    await world.ends(3, b"408", "half closed")
-    assert world.refused == [("header_timeout", 408)]
-
-
-async def half_a_second_head(world: World) -> None:
-    await world.at(1, post())
-    world.answer()
-    await world.at(5, H)
-    await world.at(6, b"X: ")
-    await world.ends(8, b"408", "half closed")
-
-
-async def no_further_request(world: World) -> None:
-    await world.at(1, post())
-    await world.at(2)
-    world.answer()
-    await world.ends(9, b"", "closed")
-    assert world.refused == []
-
-
-async def half_a_small_body(world: World) -> None:
-    await world.at(1, H + b"Content-Length: 9\r\n\r\nab")
-    await world.at(4, b"c")
-    await world.ends(9, b"408", "half closed")
-    assert world.refused == [("body_timeout", 408)]
-    assert world.door.requests == []
-
-
-async def a_dripping_body(world: World) -> None:
-    await world.at(1, H + b"Content-Length: 9\r\n\r\nab")
-    for second in (5, 9):
-        await world.at(second, b"c")
-    await world.ends(12, b"408", "half closed")
-
-
-async def a_whole_small_post(world: World) -> None:
-    await world.at(1, H + b"Content-Length: 2\r\n\r\n{")
-    await world.at(3, b"}")
-    await world.ends(16, b"503", "half closed")
-    assert world.refused == [("timeout", 503)]
-    assert [post.disconnected for post in world.door.requests] == [True]
-
-
 async def half_an_answer(world: World) -> None:
     await world.at(1, b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n")
     await world.at(2)
@@ -152,27 +102,7 @@ async def answers_that_are_not_read(world: World) -> None:
     assert len(world.door.requests) == 1
 
 
-async def a_refusal(world: World) -> None:
-    await world.at(1, b"\0garbage")
-    assert world.link.how == "half closed"
-    await world.at(1 + LINGER_S - 0.01, b"more")
-    assert world.link.how == "half closed"
-    await world.at(1 + LINGER_S + 0.01)
-    assert world.link.how == "dropped"
-
-
-LIVES = {
-    "nothing yet": (nothing_yet,),
-    "half a head": (half_a_head, half_a_second_head),
-    "no further request": (no_further_request,),
-    "half a body": (half_a_small_body, a_dripping_body),
-    "a whole request without an answer": (a_whole_small_post,),
-    "half an answer of which the sender takes nothing": (half_an_answer, answers_that_are_not_read),
-    "a refusal that is out": (a_refusal,),
-}
-
-
-@pytest.mark.parametrize("life", [one for lives in LIVES.values() for one in lives])
+@pytest.mark.parametrize("life", [half_an_answer, answers_that_are_not_read])
 def test_a_phase_ends(life: Callable[[World], Any]) -> None:
     async def lived() -> None:
         world = World()
@@ -193,11 +123,6 @@ def test_so_many_requests_of_one_chunk_are_answered() -> None:
         world.link.lose()
 
     simulate(lived(), random.Random(1))
-
-
-def test_every_row_is_lived_through() -> None:
-    assert [phase.name for phase in PHASES if phase.name not in LIVES] == []
-    assert len(LIVES) == len(PHASES)
 
 
 @pytest.mark.parametrize("setting", ["header_s", "keep_alive_s", "body_idle_s", "answer_s"])

@@ -18,7 +18,9 @@ from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.ingest import Ingest
 from router.web.server import Listener
-from tests.unit.web.wire_requests import PATH
+from tests.wire.row import PATH
+from tests.wire.sending import Answer as Answered
+from tests.wire.sending import read_answer
 
 PATIENT = Limits(
     header_s=60.0,
@@ -96,13 +98,6 @@ class FakeIntake:
         self.refusals.append((entry.name if entry else None, reason, status))
 
 
-class Response(msgspec.Struct):
-    status: int
-    headers: dict[str, str]
-    body: bytes
-    closed: bool
-
-
 class Client:
     """One connection."""
 
@@ -114,21 +109,11 @@ class Client:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def response(self) -> Response:
+    async def response(self) -> Answered:
         """The next response."""
-        head = await self.reader.readuntil(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")[:-2]
-        headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in lines)}
-        body = await self.reader.readexactly(int(headers.get("content-length", "0")))
-        closing = headers.get("connection") == "close"
-        return Response(int(first.split(" ")[1]), headers, body, closing)
-
-    async def rest(self) -> bytes:
-        """Everything until the server closes its side; a reset counts as that."""
-        try:
-            return await self.reader.read()
-        except ConnectionError:
-            return b""
+        answer = await read_answer(self.reader)
+        assert answer is not None
+        return answer
 
     async def close(self) -> None:
         self.writer.close()
@@ -152,7 +137,7 @@ class Server(msgspec.Struct):
         self.clients.append(client)
         return client
 
-    async def ask(self, data: bytes) -> Response:
+    async def ask(self, data: bytes) -> Answered:
         """One request on its own connection."""
         client = await self.connect()
         await client.send(data)

@@ -55,13 +55,6 @@ async def _answers(wire: Wire) -> None:
         await wire.say(SHORT)
 
 
-async def test_a_connection_serves_one_call_after_another(client: HttpClient) -> None:
-    async with serving(_answers) as (url, wires):
-        for _ in range(5):
-            assert _body(await _sent(client, url)) == b"ok"
-        assert len(wires) == 1
-
-
 async def test_no_more_connections_are_kept_than_there_is_room_for() -> None:
     client = HttpClient(EgressPolicy(), _nobody, idle_max=2)
     async with serving(_answers) as (url, wires):

@@ -9,7 +9,7 @@ from router.actions.http_client.response import (
     ResponseReader,
     TransferError,
 )
-from tests.hostile.targets import CHUNKED, HINT, OK, SHORT
+from tests.hostile.targets import CHUNKED, HINT, OK
 from tests.http_answers import random_answer
 
 NOT_HTTP = "the answer is not acceptable HTTP"
@@ -42,12 +42,6 @@ def test_an_answer_and_the_next_one_over_the_same_connection() -> None:
         headers = [("content-type", "Text/Plain"), ("x-a", "b c"), ("content-length", "3")]
         assert reader.feed(head + body) == HttpAnswer(200, headers, body, False)
         assert reader.reusable
-
-
-@pytest.mark.parametrize("cut", range(1, len(SHORT)))
-def test_it_does_not_matter_where_the_bytes_are_cut(cut: int) -> None:
-    assert _read(SHORT[:cut], SHORT[cut:]) == _read(SHORT)
-    assert _read(*(bytes([byte]) for byte in HINT + SHORT)) == _read(SHORT)
 
 
 def test_a_connection_that_broke_says_why() -> None:
