@@ -8,7 +8,7 @@ from router.web.admin.callers import Caller, HeldToken
 from router.web.pages.guard import COOKIE
 from router.web.pages.request import FORM_MAX
 from router.web.pages.sessions import LASTS_S
-from tests.unit.web.admin.rig import HOST, called
+from tests.unit.web.admin.rig import HOST
 from tests.unit.web.pages.rig import TOKENS, PageRow, Rig, nodes
 
 FORMS = {
@@ -72,21 +72,6 @@ async def test_logging_in_gives_a_cookie_that_scripts_and_other_sites_do_not_get
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     assert TOKENS["operator"].value.decode() not in cookie
     assert (await rig.get("/rules")).status == 200
-
-
-async def test_with_tls_the_cookie_is_secure(rig: Rig) -> None:
-    scope = {
-        "type": "http", "method": "POST", "scheme": "https", "path": "/login",
-        "raw_path": b"/login", "query_string": b"", "client": ("127.0.0.1", 1),
-        "headers": [
-            (b"host", HOST.encode()), (b"origin", f"https://{HOST}".encode()),
-            (b"content-type", b"application/x-www-form-urlencoded"),
-        ],
-    }  # fmt: skip
-    body = urlencode({"token": TOKENS["operator"].value.decode()}).encode()
-    answer = await called(rig.admin, scope, body)
-    assert "; Secure" in answer.headers["set-cookie"]
-    assert "; Secure" not in (await rig.log_in("operator")).headers["set-cookie"]
 
 
 async def test_behind_a_proxy_with_tls_forms_are_ours_and_the_cookie_is_secure(rig: Rig) -> None:
