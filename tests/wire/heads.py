@@ -47,6 +47,7 @@ _LINES = (
     _head("no Host", b"POST /wh_x HTTP/1.1\r\n" + FULL, reason="x:bad_host"),
     _head("two Hosts", H + b"Host: h\r\n" + FULL, reason="x:bad_host"),
     _head("a malformed Host", b"POST /wh_x HTTP/1.1\r\nHost: a b<\r\n" + FULL),
+    _head("a Host with a path", b"POST /wh_x HTTP/1.1\r\nHost: a/b\r\n" + FULL),
     _head("two Hosts of HTTP/1.0", b"POST /wh_x HTTP/1.0\r\nHost: a\r\nHost: b\r\n" + FULL,
           reason="x:bad_host"),
     _head("HTTP/0.9 with headers", b"POST /wh_x\r\nHost: h\r\n" + FULL),

@@ -45,10 +45,10 @@ Make = Callable[[Ask], Sent]
 @dataclass(frozen=True)
 class Case:
     """
-    `statuses` of the answers, in order; none: the connection is closed without one.
+    `statuses` of the answers, in order; the connection stays open.
 
-    `closes`: the router closes after the last one. `state`: how the delivery is stored; None:
-    nothing is. `within` seconds. `copies`: so many connections send the same at once.
+    `state`: how the delivery is stored; None: nothing is. `within` seconds.
+    `words`: each answer's status, where that is the point.
     `why`: where the expected answer is not the table's of old, the reason.
     """
 
@@ -56,11 +56,9 @@ class Case:
     name: str
     make: Make
     statuses: tuple[int, ...]
-    closes: bool = False
     state: str | None = None
     places: tuple[str, ...] = MAIN
     within: float = 1.0
-    copies: int = 1
     words: tuple[str, ...] = ()
     why: str = ""
 

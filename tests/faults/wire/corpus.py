@@ -1,6 +1,7 @@
 """
 Bad inputs that are signed, B1 to B77, sent raw to a running router; what needs no signature to be
-refused is a row of `tests.wire`.
+refused is a row of `tests.wire`; how each body is read and each proof judged is asked of the
+providers themselves (`tests/unit/providers`, `tests/conformance`).
 
     python -m tests.faults.wire.corpus [--only 65,66]
 
@@ -52,8 +53,7 @@ class Result:
 
 def expected(case: Case, refused: int | None) -> str:
     """The answers in words."""
-    each = [str(refused or "401/403") if s == REFUSED else str(s) for s in case.statuses]
-    return " ".join([*each, "close" if case.closes else ""]).strip()
+    return " ".join(str(refused or "401/403") if s == REFUSED else str(s) for s in case.statuses)
 
 
 class Corpus:
@@ -82,29 +82,20 @@ class Corpus:
         if stored != due:
             result.problems.append(f"{stored} deliveries stored, {due} expected")
         self.results.append(result)
-        await self._after(result, lines=max(1, len(case.statuses), case.copies))
+        await self._after(result, lines=max(1, len(case.statuses)))
 
     async def _tried(self, case: Case, name: str) -> Result:
         """Send it and look at the answers."""
         ask = Ask(self.site.places[name], self.site.next())
         steps = _steps(case.make(ask))
-        found = await asyncio.gather(
-            *(
-                exchange(
-                    self.site.rig.listen,
-                    steps,
-                    answers=len(case.statuses),
-                    closes=case.closes,
-                    within=case.within + self.slack + 1.0,
-                )
-                for _ in range(case.copies)
-            )
+        found = await exchange(
+            self.site.rig.listen,
+            steps,
+            answers=len(case.statuses),
+            within=case.within + self.slack + 1.0,
         )
-        result = Result(case, name, str(found[0]), max(one.seconds for one in found))
-        for one in found:
-            result.problems += self._judged(case, ask, one)
-        result.problems += _worded(case, found)
-        return result
+        problems = [*self._judged(case, ask, found), *_worded(case, found)]
+        return Result(case, name, str(found), found.seconds, problems)
 
     def _judged(self, case: Case, ask: Ask, found: Exchange) -> list[str]:
         statuses = tuple(answer.status for answer in found.answers)
@@ -112,14 +103,12 @@ class Corpus:
         problems = []
         if statuses != wanted or found.garbled:
             problems.append(f"{found}, expected {expected(case, ask.place.refused)}")
-        if found.closed != case.closes:
-            problems.append(f"closed: {found.closed}, expected {case.closes}")
+        if found.closed:
+            problems.append("the connection is closed")
         within = case.within + self.slack
         if found.seconds > within:
             problems.append(f"{found.seconds:.2f} s, at most {within}")
         for answer in found.answers:
-            if case.closes and statuses[-1] != 200 and not answer.closed:
-                problems.append("the answer does not say that it closes")
             if answer.status == 200:
                 problems += self._kept(case, ask, answer.body)
         return problems
@@ -165,20 +154,14 @@ def _steps(sent: Message | bytes | Steps) -> Steps:
 
 def _due(case: Case) -> int:
     """How many new deliveries it makes."""
-    if case.state is None:
-        return 0
-    return 1 if case.copies > 1 else case.statuses.count(200) - case.words.count("duplicate")
+    return case.statuses.count(200) - case.words.count("duplicate")
 
 
-def _worded(case: Case, found: Sequence[Exchange]) -> list[str]:
+def _worded(case: Case, found: Exchange) -> list[str]:
     """Accepted or duplicate, where the case says which."""
-    if case.copies > 1:
-        said = [json.loads(a.body).get("status") for one in found for a in one.answers]
-        fair = (said.count("accepted"), said.count("duplicate")) == (1, case.copies - 1)
-        return [] if fair else [f"{said.count('accepted')} of {case.copies} accepted"]
     if not case.words:
         return []
-    words = tuple(json.loads(answer.body).get("status", "") for answer in found[0].answers)
+    words = tuple(json.loads(answer.body).get("status", "") for answer in found.answers)
     return [] if case.words == words else [f"said {words}"]
 
 

@@ -45,9 +45,6 @@ class Message:
         pairs = [(n, change(v) if n.lower() == name else v) for n, v in self.headers]
         return replace(self, headers=tuple(pairs))
 
-    def value(self, name: bytes) -> bytes:
-        return next(v for n, v in self.headers if n.lower() == name)
-
     def chunked(self, *parts: bytes, end: bytes = b"0\r\n\r\n") -> "Message":
         """The body as these chunks."""
         raw = b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in parts) + end

@@ -133,11 +133,15 @@ async def test_metrics_need_no_token_on_this_machine_unless_a_proxy_forwards(rig
         ({}, ("::1", 1), 200),
         ({"x-forwarded-for": "1.1.1.1"}, HERE, 401),
         ({"forwarded": "for=1.1.1.1"}, HERE, 401),
+        ({"x-real-ip": "1.1.1.1"}, HERE, 401),
         ({}, ("192.0.2.1", 1), 401),
         ({}, None, 401),
     ):
         answer = await rig.ask("GET", "/metrics", headers=headers, client=client)
         assert answer.status == status, (headers, client)
+    for route in (r for r in rig.routes if r.access not in ("loopback", "open")):
+        answer = await rig.ask(route.method, rig.path_of(route), client=HERE)
+        assert answer.status == 401, route.path
 
 
 async def test_a_strange_path_is_no_page(rig: Rig) -> None:

@@ -82,6 +82,7 @@ def test_no_other_header_is_a_cookie(name: bytes) -> None:
         ("https://evil.example/", "/"),
         ("javascript:alert(1)", "/"),
         ("/a\nb", "/"),
+        ("/a\r\nset-cookie: x", "/"),
         ("/ä", "/"),
     ],
 )

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 import pytest
 
 from router.web.admin.callers import Caller, HeldToken
-from router.web.pages.guard import COOKIE, local
+from router.web.pages.guard import COOKIE
 from router.web.pages.request import FORM_MAX
 from router.web.pages.sessions import LASTS_S
-from tests.unit.web.admin.rig import HOST, called
+from tests.unit.web.admin.rig import HOST
 from tests.unit.web.pages.rig import TOKENS, PageRow, Rig, nodes
 
 FORMS = {
@@ -74,21 +74,6 @@ async def test_logging_in_gives_a_cookie_that_scripts_and_other_sites_do_not_get
     assert (await rig.get("/rules")).status == 200
 
 
-async def test_with_tls_the_cookie_is_secure(rig: Rig) -> None:
-    scope = {
-        "type": "http", "method": "POST", "scheme": "https", "path": "/login",
-        "raw_path": b"/login", "query_string": b"", "client": ("127.0.0.1", 1),
-        "headers": [
-            (b"host", HOST.encode()), (b"origin", f"https://{HOST}".encode()),
-            (b"content-type", b"application/x-www-form-urlencoded"),
-        ],
-    }  # fmt: skip
-    body = urlencode({"token": TOKENS["operator"].value.decode()}).encode()
-    answer = await called(rig.admin, scope, body)
-    assert "; Secure" in answer.headers["set-cookie"]
-    assert "; Secure" not in (await rig.log_in("operator")).headers["set-cookie"]
-
-
 async def test_behind_a_proxy_with_tls_forms_are_ours_and_the_cookie_is_secure(rig: Rig) -> None:
     """The router itself hears plain HTTP then; what the browser says of the site is believed."""
     form = {"token": TOKENS["operator"].value.decode()}
@@ -100,11 +85,6 @@ async def test_behind_a_proxy_with_tls_forms_are_ours_and_the_cookie_is_secure(r
         assert refused.status == 403
     elsewhere = {"origin": "https://evil.example", "sec_fetch_site": "same-origin"}
     assert (await rig.ask("POST", "/login", form=form, **elsewhere)).status == 403
-
-
-async def test_a_wrong_token_opens_nothing(rig: Rig) -> None:
-    assert (await rig.ask("POST", "/login", form={"token": "guess"})).status == 401
-    assert not rig.jar
 
 
 async def test_a_session_ends_with_its_time_its_token_and_by_logging_out(rig: Rig) -> None:
@@ -276,10 +256,8 @@ async def test_a_fault_of_ours_is_a_page_that_tells_nothing(
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("PUT", "/rules", 405),
         ("POST", "/rules", 405),
         ("DELETE", "/deliveries", 405),
-        ("GET", "/logout", 405),
         ("GET", "/rules/", 404),
         ("GET", "//rules", 404),
         ("GET", "/deliveries/dlv_/x", 404),
@@ -297,27 +275,6 @@ async def test_forms_are_bounded(free: Rig) -> None:
     for size, status in ((rest, 303), (rest + 1, 413)):
         big = {"proof": proof, "x": "y" * size}
         assert (await free.ask("POST", "/reload", form=big)).status == status
-    many = {"proof": proof, **{f"n{i}": "" for i in range(60)}}
-    assert (await free.ask("POST", "/reload", form=many)).status == 400
-    answer = await free.ask("POST", "/reload", form={}, content_type="application/json")
-    assert answer.status == 415
-
-
-@pytest.mark.parametrize(
-    ("given", "onward"),
-    [
-        ("/rules?a=1", "/rules?a=1"),
-        ("//evil.example", "/"),
-        ("https://evil.example", "/"),
-        ("/\\evil.example", "/"),
-        ("javascript:alert(1)", "/"),
-        ("/a\r\nset-cookie: x", "/"),
-        ("", "/"),
-        ("/ä", "/"),
-    ],
-)
-def test_after_logging_in_nobody_is_sent_elsewhere(given: str, onward: str) -> None:
-    assert local(given) == onward
 
 
 @pytest.mark.parametrize(
