@@ -161,14 +161,6 @@ def test_a_batch_has_a_key_an_event() -> None:
     assert [(j.rule, j.event_index) for j in plan.jobs] == [("o", 0)]
 
 
-def test_an_unparsed_delivery_is_keyed_and_routes_nothing() -> None:
-    """One pseudo event carries the key, so that copies are duplicates."""
-    plan = planned(a_ruleset(a_rule("all")), b"not json")
-    assert (plan.state, plan.jobs) == ("unparsed", ())
-    assert len(plan.events) == 1
-    assert plan.events[0].keys
-
-
 def test_an_empty_batch_is_unmatched() -> None:
     """`[]` is accepted."""
     plan = planned(mail_rules(), b"[]", endpoint="mail")
