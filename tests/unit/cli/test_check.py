@@ -23,6 +23,7 @@ def test_the_example_is_right_and_counted_in_one_line(router: Router) -> None:
     assert re.fullmatch(r"\S+: ok, \d+ endpoints, \d+ rules, \d+ actions", counted)
     unsigned = "endpoint probe: `verify: none`, accepts up to 64.0 KiB from anybody"
     assert notes == [f"{unsigned} within `allow_from`"]
+    assert router("check", EXAMPLE, "--json")[:2] == (0, "[]\n")
 
 
 def test_one_of_each_is_singular(router: Router, tmp_path: Path) -> None:
@@ -48,12 +49,6 @@ def test_it_says_what_an_unsigned_endpoint_takes(router: Router, tmp_path: Path)
     ]
 
 
-def test_the_example_is_right_in_json_too(router: Router) -> None:
-    ran = router("check", EXAMPLE, "--json")
-    assert ran.code == 0
-    assert json.loads(ran.out) == []
-
-
 def test_an_error_is_a_problem(router: Router, tmp_path: Path) -> None:
     path = tmp_path / "r.yaml"
     path.write_text("version: 1\nrules: [{id: a, from: nowhere, actions: {log: hi}}]\n", "utf-8")
@@ -71,7 +66,8 @@ def test_warnings_alone_are_no_problem_unless_strict(router: Router, tmp_path: P
     assert ran.code == 0
     assert "warning" in ran.out
     assert "ok, 1 endpoint" in ran.out
-    assert router("check", path, "--strict").code == 1
+    strict = router("check", path, "--strict")
+    assert (strict.code, "ok," in strict.out) == (1, False)
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(router: Router, tmp_path: Path) -> None:
@@ -91,12 +87,6 @@ def test_a_bad_address_is_refused_with_the_right_shape(router: Router, rules: Pa
     ran = router("serve", rules, "--listen", "8000")
     assert ran.code == 2
     assert "HOST:PORT" in ran.err
-
-
-def test_a_strict_failure_is_not_called_ok(router: Router, tmp_path: Path) -> None:
-    path = tmp_path / "r.yaml"
-    path.write_text(WARNS, "utf-8")
-    assert "ok," not in router("check", path, "--strict").out
 
 
 def test_several_files_are_checked_one_by_one(router: Router, tmp_path: Path) -> None:

@@ -58,10 +58,7 @@ def test_addresses_in_json_are_one_list(router: Router) -> None:
 def test_a_base_url_with_a_path_is_not_doubled(router: Router, tmp_path: Path) -> None:
     path = tmp_path / "r.yaml"
     path.write_text(
-        "version: 1\nserver: {base_url: 'https://hooks.example.com/in'}\n"
-        "endpoints: {e: {id: e-0123456789abcdef0, provider: github, verify: none}}\n"
-        "rules: [{id: a, from: e, actions: {log: hi}}]\n",
-        "utf-8",
+        f"version: 1\nserver: {{base_url: 'https://hooks.example.com/in'}}\n{ONE}", "utf-8"
     )
     assert json.loads(router("addresses", "-f", path, "--json").out)[0]["url"] == (
         "https://hooks.example.com/in/wh_e-0123456789abcdef0"

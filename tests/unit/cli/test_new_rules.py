@@ -129,6 +129,24 @@ def test_a_folder_that_is_not_there(router: Router) -> None:
     )
 
 
+def typed_in(typed: str, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """`new rules` at a terminal where this is typed."""
+    leader, follower = pty.openpty()
+    os.write(leader, typed.encode())
+    ran = subprocess.run(
+        [sys.executable, "-m", "router", "new", "rules", *args],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=follower,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    os.close(leader)
+    os.close(follower)
+    return ran
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "endpoints", "url"),
@@ -138,19 +156,7 @@ def test_a_folder_that_is_not_there(router: Router) -> None:
     ],
 )
 def test_on_a_terminal_it_asks(typed: str, endpoints: list[str], url: str, tmp_path: Path) -> None:
-    leader, follower = pty.openpty()
-    os.write(leader, typed.encode())
-    ran = subprocess.run(
-        [sys.executable, "-m", "router", "new", "rules", "--json"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=follower,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    os.close(leader)
-    os.close(follower)
+    ran = typed_in(typed, tmp_path, "--json")
     assert ran.returncode == 0, ran.stderr
     assert "Who sends (shopify, sendgrid, github" in ran.stderr
     assert json.loads(ran.stdout)["endpoints"] == endpoints
@@ -159,19 +165,7 @@ def test_on_a_terminal_it_asks(typed: str, endpoints: list[str], url: str, tmp_p
 
 @pytest.mark.long
 def test_a_wrong_answer_is_reported_before_the_next_question(tmp_path: Path) -> None:
-    leader, follower = pty.openpty()
-    os.write(leader, b"shopfy\n")
-    ran = subprocess.run(
-        [sys.executable, "-m", "router", "new", "rules"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=follower,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    os.close(leader)
-    os.close(follower)
+    ran = typed_in("shopfy\n", tmp_path)
     assert ran.returncode == 2
     assert "did you mean 'shopify'?" in ran.stderr
     assert "Where" not in ran.stderr

@@ -21,26 +21,16 @@ def loaded(text: str) -> Loaded:
     return load(HEAD + textwrap.dedent(text), path="rules.yaml", env={"BASE": "https://b.test/x/"})
 
 
+def of_endpoint(keys: str, provider: str) -> Loaded:
+    given = f"id: one-0123456789abcdef, provider: {provider}, secrets: [s, token], {keys}"
+    return loaded(f"endpoints: {{one: {{{given}}}}}\n")
+
+
 def endpoint(keys: str, provider: str = "shopify") -> Endpoint:
-    found = loaded(
-        f"""\
-        endpoints:
-          one: {{id: one-0123456789abcdef, provider: {provider}, secrets: [s, token], {keys}}}
-        """
-    )
+    found = of_endpoint(keys, provider)
     assert found.diagnostics == ()
     assert found.ruleset is not None
     return found.ruleset.endpoints["one"]
-
-
-def said(keys: str, provider: str = "shopify") -> list[tuple[str, str]]:
-    found = loaded(
-        f"""\
-        endpoints:
-          one: {{id: one-0123456789abcdef, provider: {provider}, secrets: [s, token], {keys}}}
-        """
-    )
-    return [(d.code, d.message) for d in found.diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -147,9 +137,9 @@ def test_a_version_and_a_longest_quiet_time() -> None:
     ],
 )
 def test_what_makes_no_sense(keys: str, provider: str, code: str, words: str) -> None:
-    [(found, message)] = said(keys, provider)
-    assert found == code
-    assert words in message
+    [found] = of_endpoint(keys, provider).diagnostics
+    assert found.code == code
+    assert words in found.message
 
 
 def dispatch(keys: str) -> CompiledAction:

@@ -30,22 +30,31 @@ def test_without_a_pragma_it_is_said() -> None:
     assert said(rule(UNKNOWN)) == [("unknown-event", 7, 13)]
 
 
-def test_behind_the_line_it_is_about() -> None:
-    assert said(rule(f"{UNKNOWN}  # check: ignore unknown-event new in spring")) == []
+PRAGMA, BOTH = "# check: ignore unknown-event new in spring", "[lottery/request, parcels/*]"
+SECOND = "# check: ignore glob-without-event new"
 
 
-def test_alone_above_it() -> None:
-    pragma = "# check: ignore unknown-event new in spring"
-    assert said(rule(UNKNOWN, before=pragma)) == []
-    assert said(rule(UNKNOWN, before=f"{pragma}\n    # and some more words\n")) == []
-
-
-def test_several_codes_and_several_pragmas() -> None:
-    both = "[lottery/request, parcels/*]"
-    one = "# check: ignore unknown-event,glob-without-event new in spring"
-    assert said(rule(f"{both}  {one}")) == []
-    two = "# check: ignore unknown-event new\n    # check: ignore glob-without-event new"
-    assert said(rule(both, before=two)) == []
+@pytest.mark.parametrize(
+    "rules",
+    [
+        # behind the line it is about, or alone above it
+        rule(f"{UNKNOWN}  {PRAGMA}"),
+        rule(UNKNOWN, before=PRAGMA),
+        rule(UNKNOWN, before=f"{PRAGMA}\n    # and some more words\n"),
+        # several codes, and several pragmas
+        rule(f"{BOTH}  # check: ignore unknown-event,glob-without-event new in spring"),
+        rule(BOTH, before=f"{PRAGMA}\n    {SECOND}"),
+        # behind the sign of a block text it is a comment
+        rule(f">-  {PRAGMA}\n      {UNKNOWN}"),
+        # inside a text it is text, and quoted in another comment none
+        rule("orders/paid", log="'# check: ignore unknown-event in quotes'"),
+        rule("orders/paid", log='"a # check: ignore unknown-event in quotes"'),
+        rule("orders/paid", log="a#check:ignore#no-comment-either"),
+        rule("orders/paid", before=f"# to keep it quiet write {PRAGMA}"),
+    ],
+)
+def test_nothing_is_said(rules: str) -> None:
+    assert said(rules) == []
 
 
 def test_an_error_that_may_be_meant_leaves_a_ruleset() -> None:
@@ -76,23 +85,6 @@ def test_inside_a_text_of_several_lines_too() -> None:
     assert said(rules.replace("PRAGMA", pragma)) == []
 
 
-def test_behind_the_sign_of_a_block_text_it_is_a_comment() -> None:
-    events = ">-  # check: ignore unknown-event new in spring\n      lottery/request"
-    assert said(rule(events)) == []
-
-
-@pytest.mark.parametrize(
-    "log",
-    [
-        "'# check: ignore unknown-event in quotes'",
-        '"a # check: ignore unknown-event in quotes"',
-        "a#check:ignore#no-comment-either",
-    ],
-)
-def test_inside_a_text_it_is_text(log: str) -> None:
-    assert said(rule("orders/paid", log=log)) == []
-
-
 def test_inside_a_block_text_it_is_text() -> None:
     rules = (
         "  - id: a\n    from: shop\n    events: orders/paid\n    actions:\n      shell:\n"
@@ -100,11 +92,6 @@ def test_inside_a_block_text_it_is_text() -> None:
         "          make deploy\n"
     )
     assert said(rules) == []
-
-
-def test_quoted_in_another_comment_it_is_none() -> None:
-    comment = "# to keep it quiet write # check: ignore unknown-event and why"
-    assert said(rule("orders/paid", before=comment)) == []
 
 
 def test_unused_it_is_reported_at_its_code() -> None:

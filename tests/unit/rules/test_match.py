@@ -26,30 +26,30 @@ def ids(rules: tuple[CompiledRule, ...]) -> list[str]:
 
 
 def test_all_matching_rules_fire_in_file_order() -> None:
-    """Rules are independent; none stops another."""
-    found = matched(a_rule("b"), a_rule("a", "payload.total >= 10"), a_rule("c", "payload.no"))
+    """Rules are independent; none stops another, nor does one that errs, which is named."""
+    rules = (a_rule("b"), a_rule("bad", "payload.country != 'US'"), a_rule("c", "payload.no"))
+    found = matched(*rules, a_rule("a", "payload.total >= 10"))
     assert ids(found.live) == ["b", "a"]
-
-
-def test_every_item_of_match_must_hold() -> None:
-    """A list is AND."""
-    assert ids(matched(a_rule("a", ["payload.total > 1", "payload.total > 50"])).live) == []
-
-
-def test_not_and_any_items() -> None:
-    """`not` turns one item, `any` needs one of several."""
-    rule = a_rule(
-        "a", [{"not": "payload.test"}, {"any": ["payload.x == 1", "payload.total == 10"]}]
-    )
-    assert ids(matched(rule).live) == ["a"]
-    assert ids(matched(rule, payload={"total": 10, "test": True}).live) == []
-
-
-def test_a_rule_that_errs_does_not_match_and_is_named() -> None:
-    """An absent field in a comparison is an error of that rule alone."""
-    found = matched(a_rule("bad", "payload.country != 'US'"), a_rule("good"))
-    assert ids(found.live) == ["good"]
     assert [rule for rule, _ in found.errors] == ["bad"]
+
+
+ANY_OF = [{"not": "payload.test"}, {"any": ["payload.x == 1", "payload.total == 10"]}]
+
+
+@pytest.mark.parametrize(
+    ("items", "payload", "wanted"),
+    [
+        (["payload.total > 1", "payload.total > 5"], None, "match"),
+        (["payload.total > 1", "payload.total > 50"], None, "none"),
+        (ANY_OF, None, "match"),
+        (ANY_OF, {"total": 10, "test": True}, "none"),
+        ({"not": "payload.nope > 1"}, None, "error"),
+    ],
+)
+def test_a_list_is_and_not_turns_any_needs_one(items: Any, payload: Any, wanted: str) -> None:
+    """An error is never turned into a match."""
+    found = matched(a_rule("a", items), payload=payload)
+    assert (len(found.live), len(found.errors)) == (wanted == "match", wanted == "error")
 
 
 def test_one_false_item_makes_false_even_beside_an_error() -> None:
@@ -67,12 +67,6 @@ def test_an_item_that_errs_hides_no_other_of_any() -> None:
     for items in (["payload.nope > 1", "payload.total > 1"], ["payload.total > 1", "payload.nope"]):
         assert ids(matched(a_rule("a", {"any": items})).live) == ["a"]
     found = matched(a_rule("a", {"any": ["payload.nope > 1", "payload.total > 50"]}))
-    assert (ids(found.live), [rule for rule, _ in found.errors]) == ([], ["a"])
-
-
-def test_not_of_an_error_is_an_error() -> None:
-    """An error is never turned into a match."""
-    found = matched(a_rule("a", {"not": "payload.nope > 1"}))
     assert (ids(found.live), [rule for rule, _ in found.errors]) == ([], ["a"])
 
 

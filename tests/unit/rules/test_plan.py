@@ -138,20 +138,6 @@ def test_the_providers_id_is_the_key_under_the_endpoints_name() -> None:
     assert dedupe_key("a", b"bc") != dedupe_key("ab", b"c")
 
 
-def test_a_long_id_is_hashed() -> None:
-    """Keys are at most 255 bytes."""
-    assert hashlib.sha256(b"e\0" + b"x" * 300).digest() == dedupe_key("e", b"x" * 300)
-    assert len(dedupe_key("e", b"x" * 253)) == 255
-
-
-def test_a_missing_id_falls_back_to_event_and_body() -> None:
-    """And the delivery is flagged."""
-    one, other = planned(a_ruleset()), planned(a_ruleset(), body=b'{"id": 8}')
-    assert one.flags == ("no_id",)
-    assert one.events[0].keys != other.events[0].keys
-    assert one.events[0].keys == planned(a_ruleset()).events[0].keys
-
-
 @pytest.mark.parametrize("body", [b'{"e": "made"}', b"not json"])
 def test_who_numbers_nothing_is_known_by_event_and_body(body: bytes) -> None:
     """And nothing is flagged: no number was due."""
@@ -164,26 +150,6 @@ def test_who_numbers_nothing_is_known_by_event_and_body(body: bytes) -> None:
     assert one.events[0].keys != other.events[0].keys
 
 
-@pytest.mark.parametrize("mode", ["off", "body", "key"])
-def test_dedupe_modes(mode: Any) -> None:
-    """Off has no key; body and key have one that follows what they name."""
-    ruleset = a_ruleset(dedupe_keys={"shop": compiled("payload.id")})
-    plans = [planned(ruleset, b, Dedupe(mode=mode)) for b in (b'{"id": 1, "x": 1}', b'{"id": 1}')]
-    first, second = (p.events[0].keys for p in plans)
-    assert {"off": (False, True), "body": (True, False), "key": (True, True)}[mode] == (
-        bool(first),
-        first == second,
-    )
-
-
-def test_a_key_expression_without_a_value_makes_no_key() -> None:
-    """And says so."""
-    ruleset = a_ruleset(dedupe_keys={"shop": compiled("payload.nope")})
-    plan = planned(ruleset, dedupe=Dedupe(mode="key"))
-    assert plan.events[0].keys == ()
-    assert "no_key" in plan.flags
-
-
 def test_a_batch_has_a_key_an_event() -> None:
     """Each event is known or new by itself; one without an id goes by its own JSON."""
     body = b'[{"event":"open","sg_event_id":"a"},{"event":"click","sg_event_id":"b"},{"event":"x"}]'
@@ -193,14 +159,6 @@ def test_a_batch_has_a_key_an_event() -> None:
     assert [e.keys[0] for e in plan.events[:2]] == [b"mail\0a", b"mail\0b"]
     assert len(plan.events[2].keys[0]) - len(b"mail\0") == 32
     assert [(j.rule, j.event_index) for j in plan.jobs] == [("o", 0)]
-
-
-def test_an_unparsed_delivery_is_keyed_and_routes_nothing() -> None:
-    """One pseudo event carries the key, so that copies are duplicates."""
-    plan = planned(a_ruleset(a_rule("all")), b"not json")
-    assert (plan.state, plan.jobs) == ("unparsed", ())
-    assert len(plan.events) == 1
-    assert plan.events[0].keys
 
 
 def test_an_empty_batch_is_unmatched() -> None:
@@ -218,20 +176,6 @@ def test_too_many_jobs_make_it_too_complex_and_reserve_nothing() -> None:
         mail_rules(*rules), body, endpoint="mail", reserve=lambda target, kind: asked.append(target)
     )
     assert (plan.state, plan.jobs, asked) == ("too_complex", (), [])
-
-
-def test_a_replay_guard_adds_a_key_of_event_and_body() -> None:
-    """A captured request with a fresh id is still known by its body."""
-    one, other = (
-        planned(
-            a_ruleset(),
-            headers=((b"x-shopify-topic", b"orders/paid"), (b"x-shopify-webhook-id", number)),
-            replay_guard=True,
-        ).events[0]
-        for number in (b"w-1", b"w-2")
-    )
-    assert one.keys[0] != other.keys[0]
-    assert one.keys[1] == other.keys[1]
 
 
 def test_per_delivery_makes_one_run_of_a_batch() -> None:
@@ -267,15 +211,11 @@ def test_the_identity_of_a_body_is_of_its_event_too() -> None:
     assert body_identity("e", b"b") != body_identity("eb", b"")
 
 
-def test_a_key_expression_that_fails_makes_no_key() -> None:
-    ruleset = a_ruleset(dedupe_keys={"shop": compiled("length(payload.id)")})
+@pytest.mark.parametrize("key", ["payload.nope", "length(payload.id)", None])
+def test_a_key_expression_without_a_value_makes_no_key(key: str | None) -> None:
+    """And says so: absent, failing, or gone with a reload."""
+    ruleset = a_ruleset(dedupe_keys={"shop": compiled(key)} if key else {})
     plan = planned(ruleset, dedupe=Dedupe(mode="key"), headers=(TOPIC, WEBHOOK_ID))
-    assert plan.events[0].keys == ()
-    assert plan.flags == ("no_key",)
-
-
-def test_an_endpoint_whose_key_went_with_a_reload_makes_no_key() -> None:
-    plan = planned(a_ruleset(), dedupe=Dedupe(mode="key"), headers=(TOPIC, WEBHOOK_ID))
     assert (plan.events[0].keys, plan.flags) == ((), ("no_key",))
 
 
@@ -303,13 +243,15 @@ def test_without_an_id_the_body_is_the_identity_and_that_is_said() -> None:
 
 
 def test_a_replay_guard_s_key_is_marked_as_one() -> None:
-    """It can never be the same as the key of an id, or of a body."""
+    """It can never be the same as the key of an id, or of a body; a fresh id does not change it."""
     body = b'{"id": 7}'
     plan = planned(a_ruleset(), body, Dedupe(mode="off"), replay_guard=True)
     guard = b"shop\0body\0" + body_identity("orders/paid", body)
     assert plan.events[0].keys == (guard,)
     both = planned(a_ruleset(), body, Dedupe(mode="body"), replay_guard=True)
     assert both.events[0].keys == (b"shop\0" + body_identity("orders/paid", body), guard)
+    numbered = planned(a_ruleset(), body, headers=(TOPIC, WEBHOOK_ID), replay_guard=True)
+    assert numbered.events[0].keys == (b"shop\0w-1", guard)
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_a_turn_s_key_is_hashed_only_when_it_is_too_long(size: int, whole: bool)
 
 def test_what_was_not_routed_has_no_matches_and_keeps_what_was_said_of_it() -> None:
     plan = planned(a_ruleset(a_rule("r")), b"not json", headers=(TOPIC, WEBHOOK_ID))
-    assert (plan.matches, plan.ungrouped, plan.flags) == ((), (), ())
+    assert (plan.jobs, plan.matches, plan.ungrouped, plan.flags) == ((), (), (), ())
     assert (plan.events[0].payload, plan.events[0].action) == (None, None)
     assert plan.reason
 
