@@ -95,7 +95,7 @@ def nowhere(bench: Bench) -> Row:
 def waiting(bench: Bench) -> Iterator[Row]:
     """What a router holds for connections that have sent one push each and say no more."""
     rig, count = (
-        bench.rig("idle", pushes.rules(20)),
+        bench.rig("idle", pushes.rules(20), PATIENT),
         IDLE if bench.seconds >= WORTH_S else SHORT_IDLE,
     )
     head, tail = pushes.request(rig.listen).split(pushes.SLOT, 1)
@@ -106,8 +106,9 @@ def waiting(bench: Bench) -> Iterator[Row]:
         loaded(bench, rig, 1, push)  # what is made only once
         agree(rig, router, 0, slack=ledger.counts(rig.store).deliveries + CONNECTIONS)
         bare, kept = held(router), ledger.counts(rig.store).deliveries
-        links = [stack.enter_context(connect(rig.listen)) for _ in range(count)]
-        for link, number in zip(links, range(count), strict=True):
+        links = []
+        for number in range(count):  # who connects and says nothing is closed after seconds
+            links.append(link := stack.enter_context(connect(rig.listen)))
             link.sendall(head + f"ffffffff-0000-4000-8000-{number:012x}".encode() + tail)
             if not read_answer(link).startswith(b"HTTP/1.1 200"):
                 raise WrongFigures(f"connection {number} got no 200")
